@@ -120,9 +120,10 @@ __device__ __forceinline__ void backward(const T* x, const T* u, const T* v, con
             du[at] = narrow<T>(lambda * s.x * s.norm * (s.input.value * s.input.complement));
             const float through_state = carry * before[t - start][threadIdx.x];
             const float through_norm = 2.0f * (s.decay * s.decay) * sqrt_derivative(s.z) * (lambda * s.x * s.input.value);
-            const float dl = s.reset ? 0.0f : through_state - through_norm;
-            dv[at] = narrow<T>(-C * sp * dl * (s.recurrence.value * s.recurrence.complement));
-            partial = fmaf(s.recurrence.value, dl, partial);
+            const float dl = through_state - through_norm;
+            // A reset token's decay is not used: whatever its logit is, NaN too, it has no part in any gradient.
+            dv[at] = narrow<T>(s.reset ? 0.0f : -C * sp * dl * (s.recurrence.value * s.recurrence.complement));
+            partial = s.reset ? partial : fmaf(s.recurrence.value, dl, partial);
         }
         sum += partial;
     }

@@ -5,3 +5,5 @@ pub mod buffer;
 pub mod catalog;
 pub mod cuda;
 pub mod launch;
+pub mod machine;
+pub mod ptx;

@@ -1,0 +1,170 @@
+//! `plumbline gate`: judges kernels on generated and golden cases.
+
+use std::collections::BTreeMap;
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use plumbline_gpu::catalog::Kernel;
+
+use super::select::{self, Place, Selection};
+use super::{CliError, Ending};
+use crate::campaign::{Campaign, golden_names, golden_problem};
+use crate::case::{Case, Origin};
+use crate::examine::Record;
+use crate::executor::Executor;
+use crate::ledger::Ledger;
+use crate::report::{Counters, Run, agreements, failure_text, verdict_table, write_json};
+use crate::strategy::Regime;
+
+/// Judges kernels on generated and golden cases.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example: plumbline gate rglru_forward_serial_bf16 --cases 500 --regime near_one --json run.json"
+)]
+pub(super) struct Gate {
+    /// Kernels to judge; all if none is named. `plumbline kernels` lists them.
+    kernels: Vec<String>,
+    /// Where to run them: virtual, cuda, cuda:INDEX or auto (both, where there is a device).
+    #[arg(long, default_value_t = Place::Virtual)]
+    device: Place,
+    /// Generated cases for each kernel.
+    #[arg(long, default_value_t = 130, env = "PLUMBLINE_CASES")]
+    cases: usize,
+    /// Seed of the generated cases.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Generate from this regime only; may be given several times.
+    #[arg(long, value_parser = regime)]
+    regime: Vec<Regime>,
+    /// Leave out the golden cases.
+    #[arg(long)]
+    no_golden: bool,
+    /// Write every record to this file.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+fn regime(text: &str) -> Result<Regime, String> {
+    Regime::ALL.into_iter().find(|r| r.name() == text).ok_or_else(|| {
+        format!("expected one of {}, found `{text}`", Regime::ALL.map(Regime::name).join(", "))
+    })
+}
+
+impl Gate {
+    pub(super) fn run(&self, out: &mut dyn Write) -> Result<Ending, CliError> {
+        let kernels = select::kernels(&self.kernels)?;
+        let selection = select::executors(&kernels, self.device)?;
+        let ledger = Ledger::virtual_device()?;
+        let campaign = Campaign {
+            cases: self.cases,
+            seed: self.seed,
+            regimes: self.regime.clone(),
+            golden: !self.no_golden,
+        };
+        let bar = progress(campaign.examinations()? * selection.executors.len());
+        let records = campaign.run(&selection.executors, &ledger, &|_| bar.inc(1))?;
+        bar.finish_and_clear();
+        for not_run in &selection.not_run {
+            writeln!(out, "not run: {not_run}")?;
+        }
+        write!(out, "{}", verdict_table(&records))?;
+        for agreement in agreements(&records) {
+            writeln!(out, "{agreement}")?;
+        }
+        failures(out, &campaign, &selection, &ledger, &records)?;
+        if let Some(path) = &self.json {
+            self.write(path, &kernels, &selection, &records)?;
+        }
+        Ok(ending(&records))
+    }
+
+    fn write(
+        &self,
+        path: &std::path::Path,
+        kernels: &[&Kernel],
+        selection: &Selection,
+        records: &[Record],
+    ) -> Result<(), CliError> {
+        let ptx_sha256: BTreeMap<_, _> =
+            kernels.iter().map(|k| (k.artifact.name, k.artifact.ptx_hash())).collect();
+        let run = Run {
+            schema_version: 1,
+            plumbline: env!("CARGO_PKG_VERSION"),
+            seed: self.seed,
+            cases: self.cases,
+            ptx_sha256,
+            not_run: selection.not_run.clone(),
+            counters: Counters::of(records),
+            records,
+        };
+        Ok(write_json(path, &run)?)
+    }
+}
+
+/// One text a failing executor: its first failing case, made small.
+fn failures(
+    out: &mut dyn Write,
+    campaign: &Campaign,
+    selection: &Selection,
+    ledger: &Ledger,
+    records: &[Record],
+) -> Result<(), CliError> {
+    let per = campaign.examinations()?;
+    let golden = per - campaign.cases;
+    for (executor, records) in selection.executors.iter().zip(records.chunks(per.max(1))) {
+        let failing = records.iter().filter(|r| r.deviates()).count();
+        let Some(first) = records.iter().position(Record::deviates) else { continue };
+        let text = match first.checked_sub(golden) {
+            Some(index) => shrunk(campaign, index, executor.as_ref(), ledger)?,
+            None => golden_failure(first, executor.as_ref(), &records[first])?,
+        };
+        writeln!(out, "\n{}", text.unwrap_or_default())?;
+        writeln!(out, "{failing} of {} cases of {} deviate", records.len(), executor.subject().name)?;
+    }
+    Ok(())
+}
+
+fn shrunk(
+    campaign: &Campaign,
+    index: usize,
+    executor: &dyn Executor,
+    ledger: &Ledger,
+) -> Result<Option<String>, CliError> {
+    let Some(shrunk) = campaign.shrink(index, executor, ledger)? else { return Ok(None) };
+    let case = Case::generated(shrunk.spec, executor.subject().storage)?;
+    Ok(Some(failure_text(&shrunk.record, &case, executor.subject())))
+}
+
+fn golden_failure(
+    index: usize,
+    executor: &dyn Executor,
+    record: &Record,
+) -> Result<Option<String>, CliError> {
+    let Some(name) = golden_names()?.get(index).copied() else { return Ok(None) };
+    let origin = Origin::Golden(name.to_owned());
+    let case = Case::of_problem(origin, golden_problem(name)?, executor.subject().storage)?;
+    Ok(Some(failure_text(record, &case, executor.subject())))
+}
+
+pub(super) fn ending(records: &[Record]) -> Ending {
+    let counters = Counters::of(records);
+    if counters.deviate > 0 {
+        Ending::Deviates
+    } else if counters.elements == 0 {
+        Ending::NothingCompared
+    } else {
+        Ending::Conforms
+    }
+}
+
+/// A bar on a terminal, nothing elsewhere.
+pub(super) fn progress(total: usize) -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} cases, {eta} left")
+        .unwrap_or_else(|_| ProgressStyle::default_bar());
+    ProgressBar::new(total as u64).with_style(style)
+}

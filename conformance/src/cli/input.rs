@@ -1,0 +1,49 @@
+//! Case files as problems, for the verbs that read one: the kind recognised or forced, the plan by name.
+
+use std::path::Path;
+
+use plumbline_fixtures::{Kind, TensorFile, problem_from_file};
+use plumbline_reference::{Problem, RoundingPlan};
+
+use super::CliError;
+use crate::storage::Storage;
+
+/// The rounding plans that can be asked for by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Plan {
+    /// f32 everywhere.
+    F32,
+    /// Inputs and outputs in bf16, everything between in f32.
+    Bf16,
+}
+
+impl Plan {
+    pub(super) const fn storage(self) -> Storage {
+        match self {
+            Self::F32 => Storage::F32,
+            Self::Bf16 => Storage::Bf16,
+        }
+    }
+
+    pub(super) const fn rounding(self) -> RoundingPlan {
+        match self {
+            Self::F32 => RoundingPlan::f32(),
+            Self::Bf16 => RoundingPlan::f32_io_bf16(),
+        }
+    }
+}
+
+/// Reads a case file: its kind, and the problem it holds.
+pub(super) fn read(path: &Path, kind: Option<Kind>) -> Result<(Kind, Problem), CliError> {
+    let file = TensorFile::read(path)?;
+    let kind = match kind {
+        Some(kind) => kind,
+        None => Kind::recognise(&file)?,
+    };
+    if kind == Kind::Samu {
+        let message =
+            "expected an RG-LRU case, found a SAMU one: this version has no oracle for it".to_owned();
+        return Err(CliError::File { file: path.to_owned(), message });
+    }
+    Ok((kind, problem_from_file(&file, kind)?))
+}

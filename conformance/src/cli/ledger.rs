@@ -1,0 +1,83 @@
+//! `plumbline ledger record`: the recorded tolerances, rewritten from a long run on the PTX machine.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use plumbline_gpu::catalog::KERNELS;
+
+use super::gate::progress;
+use super::select::{self, Place};
+use super::{CliError, Ending};
+use crate::campaign::Campaign;
+use crate::examine::Record;
+use crate::ledger::{Ledger, Recording};
+use crate::report::verdict_table;
+
+/// Records tolerances from a long run on the PTX machine.
+#[derive(Debug, Args)]
+pub(super) struct LedgerCommand {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Run many cases and write the largest ratio of each kernel, tensor and regime, rounded up to the grid.
+    Record(Record_),
+}
+
+#[derive(Debug, Args)]
+struct Record_ {
+    /// Generated cases for each kernel.
+    #[arg(long, default_value_t = 5200)]
+    cases: usize,
+    /// Seed of the generated cases.
+    #[arg(long, default_value_t = 20)]
+    seed: u64,
+    /// File to write.
+    #[arg(long, default_value = "conformance/ledger/virtual.toml")]
+    out: PathBuf,
+}
+
+impl LedgerCommand {
+    pub(super) fn run(&self, out: &mut dyn Write) -> Result<Ending, CliError> {
+        let Verb::Record(record) = &self.verb;
+        record.run(out)
+    }
+}
+
+impl Record_ {
+    fn run(&self, out: &mut dyn Write) -> Result<Ending, CliError> {
+        let campaign = Campaign { cases: self.cases, seed: self.seed, regimes: Vec::new(), golden: true };
+        let selection = select::executors(&KERNELS, Place::Virtual)?;
+        let bar = progress(campaign.examinations()? * selection.executors.len());
+        // Nothing recorded limits the recording: the envelope alone does.
+        let records = campaign.run(&selection.executors, &Ledger::default(), &|_| bar.inc(1))?;
+        bar.finish_and_clear();
+        write!(out, "{}", verdict_table(&records))?;
+        if records.iter().any(Record::deviates) {
+            writeln!(out, "{} is left as it was: a kernel deviates", self.out.display())?;
+            return Ok(Ending::Deviates);
+        }
+        self.note(&records).write(&self.out)?;
+        writeln!(out, "wrote {}", self.out.display())?;
+        Ok(Ending::Conforms)
+    }
+
+    fn note(&self, records: &[Record]) -> Ledger {
+        let recording = Recording {
+            device: "virtual".to_owned(),
+            cases: self.cases,
+            seed: self.seed,
+            plan: "as each kernel declares".to_owned(),
+        };
+        let mut ledger = Ledger { recording, ..Ledger::default() };
+        for record in records {
+            for tensor in &record.tensors {
+                ledger.note(&record.kernel, tensor.tensor, record.regime, tensor.measure.ratio);
+            }
+        }
+        ledger
+    }
+}

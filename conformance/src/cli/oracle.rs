@@ -1,0 +1,57 @@
+//! `plumbline oracle`: every output and gradient of a case file, each with its envelope.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+use plumbline_fixtures::{Kind, Tensor, TensorFile, golden_name};
+use plumbline_reference::solve;
+
+use super::input::{self, Plan};
+use super::{CliError, Ending};
+
+/// Runs the oracle on a case file.
+///
+/// Inputs and cotangents are named x, segment_pos, a_param, dy, dlast, h0 (optional), and either input_gate_w,
+/// input_gate_b, a_gate_w, a_gate_b or input_gate_logits, a_gate_logits. The outputs have the golden names (y, last_h,
+/// dx_direct, ...), each with an envelope.NAME beside it, all in float64.
+#[derive(Debug, Args)]
+#[command(after_help = "Example: plumbline oracle --case case.safetensors --out truth.safetensors")]
+pub(super) struct Oracle {
+    /// Safetensors file with the inputs and cotangents.
+    #[arg(long, value_name = "FILE")]
+    case: PathBuf,
+    /// File to write.
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+    /// Kind of the case, where its names leave a choice: rglru_projected or rglru_logits.
+    #[arg(long)]
+    kind: Option<Kind>,
+    /// Rounding plan of the envelopes.
+    #[arg(long, value_enum, default_value = "f32")]
+    plan: Plan,
+}
+
+impl Oracle {
+    pub(super) fn run(&self, out: &mut dyn Write) -> Result<Ending, CliError> {
+        let (kind, problem) = input::read(&self.case, self.kind)?;
+        let truth = solve(&problem, &self.plan.rounding());
+        let mut file = TensorFile::new(self.out.display().to_string());
+        file.set_metadata("kind", kind.name());
+        file.set_metadata("source", format!("plumbline {} oracle, float64", env!("CARGO_PKG_VERSION")));
+        for (quantity, bounded) in truth.iter() {
+            let name = golden_name(quantity);
+            file.insert(name, Tensor::from_f64(&bounded.value));
+            file.insert(format!("envelope.{name}"), Tensor::from_f64(&bounded.envelope));
+        }
+        file.write(&self.out)?;
+        let [b, l, w] = problem.shape().tokens();
+        writeln!(
+            out,
+            "{kind}, B {b}, L {l}, W {w}: {} tensors to {}",
+            truth.iter().count(),
+            self.out.display()
+        )?;
+        Ok(Ending::Conforms)
+    }
+}

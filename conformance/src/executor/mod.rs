@@ -1,0 +1,105 @@
+//! Who computes the numbers: the rounded oracle, saboteurs, the PTX machine, a CUDA device, a file; what they are worth is left to `judge`.
+
+mod cuda;
+mod file;
+mod kernel;
+mod oracle;
+mod virtual_device;
+
+pub use cuda::{CudaExecutor, SharedDevice, open_device};
+pub use file::FileExecutor;
+pub use oracle::{RoundedOracle, Saboteur, saboteurs};
+pub use virtual_device::{VirtualError, VirtualExecutor};
+
+use plumbline_gpu::catalog::{Kernel, Pass};
+use plumbline_reference::{Quantity, RoundingPlan};
+
+use crate::budget;
+use crate::case::Case;
+use crate::measure::Computed;
+use crate::storage::Storage;
+
+/// One tensor as it came out of an execution.
+#[derive(Clone, Debug)]
+pub struct Output {
+    /// Which one.
+    pub quantity: Quantity,
+    /// Its numbers.
+    pub computed: Computed,
+    /// First element that was never written, if any.
+    pub unwritten: Option<usize>,
+}
+
+/// How an execution ended.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// It ran to its end.
+    Finished(Vec<Output>),
+    /// It did something that a kernel must not do.
+    Trapped(String),
+    /// The executor cannot run it.
+    Unsupported(String),
+    /// The executor is not there.
+    Unavailable(String),
+}
+
+/// What is being judged, independent of where it runs.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    /// Kernel name.
+    pub name: String,
+    /// Type of the large tensors.
+    pub storage: Storage,
+    /// How it says that it rounds.
+    pub plan: RoundingPlan,
+    /// What it produces.
+    pub quantities: Vec<Quantity>,
+}
+
+impl Subject {
+    /// The subject that a kernel of the catalogue is.
+    #[must_use]
+    pub fn of_kernel(kernel: &Kernel) -> Self {
+        Self {
+            name: kernel.name.to_owned(),
+            storage: kernel::storage(kernel.storage),
+            plan: budget::declared_plan(&kernel.declaration),
+            quantities: match kernel.pass {
+                Pass::Forward => FORWARD.to_vec(),
+                Pass::Backward => BACKWARD.to_vec(),
+            },
+        }
+    }
+}
+
+/// Outputs of a forward pass.
+pub const FORWARD: [Quantity; 2] = [Quantity::Y, Quantity::Last];
+/// Outputs of a backward pass whose logits are inputs.
+pub const BACKWARD: [Quantity; 5] =
+    [Quantity::Dx, Quantity::Du, Quantity::Dv, Quantity::DaParam, Quantity::Dh0];
+
+/// Something that turns a case into numbers.
+pub trait Executor: Sync {
+    /// Where it runs, as in reports.
+    fn place(&self) -> String;
+    /// What it runs.
+    fn subject(&self) -> &Subject;
+    /// Runs one case.
+    fn run(&self, case: &Case) -> Outcome;
+}
+
+/// Where a quantity is stored: elementwise ones in the storage type, states and parameters' gradients in f32.
+#[must_use]
+pub fn stored_as(quantity: Quantity, storage: Storage) -> Storage {
+    let elementwise = matches!(
+        quantity,
+        Quantity::Y
+            | Quantity::U
+            | Quantity::V
+            | Quantity::Dx
+            | Quantity::DxTotal
+            | Quantity::Du
+            | Quantity::Dv
+    );
+    if elementwise || storage == Storage::F64 { storage } else { Storage::F32 }
+}

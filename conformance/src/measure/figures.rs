@@ -1,0 +1,228 @@
+//! The figures of one tensor: the verdict ratio, and the usual norms beside it.
+
+use serde::Serialize;
+
+use super::{Computed, distance, ratio};
+
+/// The element that is worst in units of its envelope.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Worst {
+    /// Index along every axis.
+    pub index: Vec<usize>,
+    /// The stored number.
+    #[serde(serialize_with = "words")]
+    pub got: f64,
+    /// The oracle's number.
+    #[serde(serialize_with = "words")]
+    pub truth: f64,
+    /// What rounding may leave there.
+    #[serde(serialize_with = "words")]
+    pub envelope: f64,
+    /// Distance over envelope.
+    #[serde(serialize_with = "words")]
+    pub ratio: f64,
+}
+
+/// All figures of one tensor.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Measure {
+    /// Elements compared.
+    pub elements: usize,
+    /// Largest distance over envelope: the verdict's figure.
+    #[serde(serialize_with = "words")]
+    pub ratio: f64,
+    /// Elements beyond their envelope.
+    pub beyond: usize,
+    /// Elements whose envelope is infinite, since an intermediate result may overflow: they are not judged.
+    pub unbounded: usize,
+    /// Largest |got - truth|.
+    #[serde(serialize_with = "words")]
+    pub max_abs: f64,
+    /// The same over the largest |truth|.
+    #[serde(serialize_with = "words")]
+    pub scaled_max: f64,
+    /// The same over max(1, largest |truth|), the seeds' figure.
+    #[serde(serialize_with = "words")]
+    pub seed_max: f64,
+    /// ||got - truth|| / ||truth||.
+    #[serde(serialize_with = "words")]
+    pub relative_l2: f64,
+    /// Cosine of the angle between got and truth.
+    #[serde(serialize_with = "words")]
+    pub cosine: f64,
+    /// Largest number of representable steps between got and the rounded truth.
+    #[serde(serialize_with = "words")]
+    pub max_ulp: f64,
+    /// Where the ratio is largest; none where nothing differs.
+    pub worst: Option<Worst>,
+}
+
+/// JSON has no infinity: non-finite figures become words.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
+pub(crate) fn words<S: serde::Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    if value.is_finite() {
+        serializer.serialize_f64(*value)
+    } else {
+        serializer.serialize_str(&value.to_string())
+    }
+}
+
+/// Compares a tensor with the truth, element by element. All three have the same number of elements.
+#[must_use]
+pub fn measure(computed: &Computed, truth: &[f64], envelope: &[f64]) -> Measure {
+    let mut sums = Sums::default();
+    for (i, ((&got, &truth), &envelope)) in computed.values.iter().zip(truth).zip(envelope).enumerate() {
+        sums.add(i, got, truth, envelope, computed);
+    }
+    sums.finish(computed)
+}
+
+#[derive(Default)]
+struct Sums {
+    elements: usize,
+    beyond: usize,
+    unbounded: usize,
+    max_abs: f64,
+    max_truth: f64,
+    max_ulp: f64,
+    error2: f64,
+    truth2: f64,
+    got2: f64,
+    dot: f64,
+    worst: Option<(usize, Worst)>,
+}
+
+impl Sums {
+    fn add(&mut self, i: usize, got: f64, truth: f64, envelope: f64, computed: &Computed) {
+        self.elements += 1;
+        let ratio = element_ratio(got, truth, envelope, computed);
+        self.beyond += usize::from(ratio > 1.0);
+        self.unbounded += usize::from(is_unbounded(truth, envelope));
+        if ratio > self.worst.as_ref().map_or(0.0, |(_, w)| w.ratio) {
+            self.worst = Some((i, Worst { index: Vec::new(), got, truth, envelope, ratio }));
+        }
+        self.norms(got, truth, computed);
+    }
+
+    /// Non-finite elements are the ratio's business; in a norm they would hide all others.
+    fn norms(&mut self, got: f64, truth: f64, computed: &Computed) {
+        if got.to_bits() == truth.to_bits() && !got.is_finite() || got.is_nan() && truth.is_nan() {
+            return;
+        }
+        let error = (got - truth).abs();
+        self.max_abs = if error.is_nan() { f64::INFINITY } else { self.max_abs.max(error) };
+        self.max_ulp = self.max_ulp.max(computed.storage.steps(got, computed.storage.nearest(truth)));
+        if truth.is_finite() {
+            self.max_truth = self.max_truth.max(truth.abs());
+            self.truth2 += truth * truth;
+        }
+        self.error2 += error * error;
+        self.got2 += got * got;
+        self.dot += got * truth;
+    }
+
+    fn finish(self, computed: &Computed) -> Measure {
+        let worst = self.worst.map(|(i, worst)| Worst { index: unravel(i, &computed.shape), ..worst });
+        Measure {
+            elements: self.elements,
+            ratio: worst.as_ref().map_or(0.0, |w| w.ratio),
+            beyond: self.beyond,
+            unbounded: self.unbounded,
+            max_abs: self.max_abs,
+            scaled_max: quotient(self.max_abs, self.max_truth),
+            seed_max: self.max_abs / self.max_truth.max(1.0),
+            relative_l2: quotient(self.error2.sqrt(), self.truth2.sqrt()),
+            cosine: if self.error2 == 0.0 {
+                1.0
+            } else {
+                quotient(self.dot, (self.got2 * self.truth2).sqrt())
+            },
+            max_ulp: self.max_ulp,
+            worst,
+        }
+    }
+}
+
+/// Ratio of one element; 0 where the envelope is unbounded, infinite where the truth is not finite and not met.
+pub(super) fn element_ratio(got: f64, truth: f64, envelope: f64, computed: &Computed) -> f64 {
+    let distance = distance(computed.storage, got, truth);
+    if is_unbounded(truth, envelope) {
+        0.0
+    } else if distance.is_infinite() {
+        f64::INFINITY
+    } else {
+        ratio(distance, envelope)
+    }
+}
+
+fn is_unbounded(truth: f64, envelope: f64) -> bool {
+    truth.is_finite() && envelope.is_infinite()
+}
+
+fn quotient(a: f64, b: f64) -> f64 {
+    if a == 0.0 { 0.0 } else { a / b }
+}
+
+/// Index along every axis of the element at a row-major position.
+pub(super) fn unravel(mut position: usize, shape: &[usize]) -> Vec<usize> {
+    let mut index: Vec<usize> = shape
+        .iter()
+        .rev()
+        .map(|&extent| {
+            let along = position % extent.max(1);
+            position /= extent.max(1);
+            along
+        })
+        .collect();
+    index.reverse();
+    index
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::Storage;
+
+    fn computed(values: &[f64]) -> Computed {
+        Computed { storage: Storage::F32, shape: vec![1, values.len()], values: values.to_vec() }
+    }
+
+    #[test]
+    fn the_worst_is_worst_in_its_own_envelope() {
+        let m = measure(&computed(&[1.0, 2.5, 3.0]), &[1.25, 2.0, 3.0], &[0.125, 1.0, 0.0]);
+        let worst = m.worst.unwrap();
+        assert_eq!((worst.index, worst.ratio), (vec![0, 0], 2.0));
+        assert_eq!((m.ratio, m.beyond, m.max_abs, m.elements), (2.0, 1, 0.5, 3));
+        assert_eq!(m.scaled_max, 0.5 / 3.0);
+    }
+
+    #[test]
+    fn differences_of_any_sign_and_nan_count() {
+        let m = measure(&computed(&[-5.0, f64::NAN, -1.0]), &[0.0, 0.0, 0.0], &[10.0, 10.0, 10.0]);
+        assert_eq!(m.ratio, f64::INFINITY);
+        assert_eq!(m.max_abs, f64::INFINITY);
+        assert_eq!(m.beyond, 1);
+    }
+
+    #[test]
+    fn equal_tensors_measure_nothing() {
+        let m =
+            measure(&computed(&[1.0, f64::INFINITY, f64::NAN]), &[1.0, f64::INFINITY, f64::NAN], &[0.0; 3]);
+        assert_eq!((m.ratio, m.max_abs, m.relative_l2, m.cosine, m.max_ulp), (0.0, 0.0, 0.0, 1.0, 0.0));
+        assert_eq!(m.worst, None);
+    }
+
+    #[test]
+    fn an_unbounded_element_is_counted_and_not_judged() {
+        let m = measure(&computed(&[f64::NAN, 1.0]), &[1.0, 1.0], &[f64::INFINITY, 1.0]);
+        assert_eq!((m.ratio, m.unbounded), (0.0, 1));
+        let m = measure(&computed(&[1.0]), &[f64::INFINITY], &[f64::INFINITY]);
+        assert_eq!((m.ratio, m.unbounded), (f64::INFINITY, 0));
+    }
+
+    #[test]
+    fn positions_unravel_row_major() {
+        assert_eq!(unravel(23, &[2, 3, 4]), [1, 2, 3]);
+        assert_eq!(unravel(5, &[2, 3, 4]), [0, 1, 1]);
+    }
+}

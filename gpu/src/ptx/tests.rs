@@ -1,0 +1,1 @@
+//! Tests of the parser: real files, its known traps, and arbitrary damage.

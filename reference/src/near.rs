@@ -1,0 +1,113 @@
+//! A number together with a bound on the error of the kernel's version of it: the arithmetic in which the
+//! envelopes are written; which operations a kernel performs is left to [`crate::rglru`].
+
+use crate::plan::Rounding;
+
+/// A true value and the largest error of the rounded one.
+///
+/// All errors are absolute: a saturated gate has a relative error without meaning, and underflow has no
+/// relative error at all. Products keep the terms of second order, so nothing is lost to "first order".
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Near {
+    /// The true value.
+    pub value: f64,
+    /// Largest distance of the kernel's value from it; NaN where the value is not finite.
+    pub error: f64,
+}
+
+/// Slack for what the bounds leave out: products of roundings with roundings, at most a few `u` relative,
+/// and the f64 error of value and bound themselves. 0.1 % is far above both and far below any use.
+pub const SLACK: f64 = 1.0 + 1.0 / 1024.0;
+
+impl Near {
+    /// A number that is known without error.
+    #[must_use]
+    pub fn exact(value: f64) -> Self {
+        Self { value, error: 0.0 }
+    }
+
+    /// The same value with one more rounding.
+    #[must_use]
+    pub fn rounded(self, rounding: Rounding) -> Self {
+        let magnitude = self.value.abs() + self.error;
+        let error = self.error + rounding.unit * magnitude + rounding.underflow;
+        Self { value: self.value, error: overflowing(error, magnitude, rounding) }
+    }
+
+    /// The product with a power of two, which rounds nothing.
+    #[must_use]
+    pub fn scaled(self, power_of_two: f64) -> Self {
+        Self { value: self.value * power_of_two, error: self.error * power_of_two.abs() }
+    }
+
+    /// `self - other`, rounded once. The rounding is charged on the magnitudes added: the two terms may be
+    /// formed and joined in other ways (fused, or term by term into a sum).
+    #[must_use]
+    pub fn minus(self, other: Self, rounding: Rounding) -> Self {
+        let magnitude = self.value.abs() + other.value.abs() + self.error + other.error;
+        let error = self.error + other.error + rounding.unit * magnitude;
+        Self { value: self.value - other.value, error: overflowing(error, magnitude, rounding) }
+    }
+
+    /// The envelope as handed out: with slack, and infinite where no bound exists.
+    #[must_use]
+    pub fn envelope(self) -> f64 {
+        if self.error.is_nan() { f64::INFINITY } else { self.error * SLACK }
+    }
+}
+
+/// The product of `N` factors in whatever order a kernel multiplies them.
+///
+/// `N - 1` roundings relative to the result. Underflow and overflow depend on the order: a partial product
+/// that underflows is multiplied by the remaining factors, and a partial product may overflow although the
+/// result does not. Both are bounded by the product of all factors above 1.
+#[must_use]
+pub fn product<const N: usize>(factors: [Near; N], rounding: Rounding) -> Near {
+    let (mut value, mut error, mut large) = (1.0, 0.0, 1.0);
+    for factor in factors {
+        let magnitude = factor.value.abs();
+        error = error * (magnitude + factor.error) + f64::abs(value) * factor.error;
+        value *= factor.value;
+        large *= if magnitude + factor.error > 1.0 { magnitude + factor.error } else { 1.0 };
+    }
+    let roundings = (N - 1) as f64;
+    error += roundings * (rounding.unit * (value.abs() + error) + rounding.underflow * large);
+    Near { value, error: overflowing(error, large, rounding) }
+}
+
+/// `error`, or infinity where `magnitude` may overflow.
+pub(crate) fn overflowing(error: f64, magnitude: f64, rounding: Rounding) -> f64 {
+    if magnitude > rounding.overflow { f64::INFINITY } else { error }
+}
+
+#[cfg(test)]
+#[expect(clippy::float_cmp, reason = "powers of two, and sums of them that are exact")]
+mod tests {
+    use super::{Near, product};
+    use crate::plan::Rounding;
+
+    #[test]
+    fn a_product_keeps_the_second_order() {
+        let a = Near { value: 2.0, error: 0.5 };
+        let b = Near { value: -4.0, error: 1.0 };
+        let p = product([a, b], Rounding::EXACT);
+        assert_eq!((p.value, p.error), (-8.0, 2.5 * 5.0 - 8.0));
+    }
+
+    #[test]
+    fn a_partial_product_may_underflow_before_it_grows() {
+        let p = product([Near::exact(1e-30), Near::exact(1e-20), Near::exact(1e30)], Rounding::F32);
+        assert!(p.error > 1e30 * f64::from(f32::MIN_POSITIVE));
+    }
+
+    #[test]
+    fn a_partial_product_may_overflow_before_it_shrinks() {
+        let p = product([Near::exact(1e30), Near::exact(1e20), Near::exact(1e-30)], Rounding::F32);
+        assert_eq!(p.envelope(), f64::INFINITY);
+    }
+
+    #[test]
+    fn no_bound_is_an_infinite_envelope() {
+        assert_eq!(Near { value: 1.0, error: f64::NAN }.envelope(), f64::INFINITY);
+    }
+}

@@ -1,0 +1,173 @@
+//! The block-diagonal projections that make the logits, and the gradients that go back through them; the
+//! recurrence between the two is left to [`super::forward`] and [`super::backward`].
+//!
+//! With `H` blocks of `K` channels: `u[h,:] = x[h,:] Wi[h] + bi[h]`, and
+//!
+//! ```text
+//! dWi[h,i,j] = sum of x[h,i] du[h,j]     dbi[h,j] = sum of du[h,j]     dx += du[h,:] Wi[h]^T
+//! ```
+
+use ndarray::{Array2, Array3, ArrayBase, ArrayView2, Axis, Data, Ix2, Slice};
+
+use super::envelope::{is_probabilistic, projected, summed};
+use super::tile::Sheet;
+use super::{Sheets, bound_of};
+use crate::near::Near;
+use crate::plan::RoundingPlan;
+use crate::problem::Problem;
+use crate::truth::{Bound, Bounded, Quantity};
+
+/// The logits with the error of their dot products.
+pub(crate) fn logits(
+    x: &Array3<f64>,
+    weight: &Array3<f64>,
+    bias: &Array2<f64>,
+    plan: &RoundingPlan,
+) -> Sheet {
+    let (batch, length, width) = x.dim();
+    let block = weight.dim().1;
+    let mut sheet = Sheet::new(&[batch, length, width]);
+    for row in 0..batch {
+        for (h, weight) in weight.outer_iter().enumerate() {
+            let x = x.index_axis(Axis(0), row);
+            let x = columns(&x, h, block);
+            let value = x.dot(&weight);
+            let size = x.mapv(f64::abs).dot(&weight.mapv(f64::abs));
+            for ((t, j), &dot) in value.indexed_iter() {
+                let b = bias[[h, j]];
+                let error = projected(0.0, size[[t, j]] + b.abs(), block, plan.projection);
+                let near = stored(Near { value: dot + b, error }, plan);
+                sheet.put((row * length + t) * width + h * block + j, near);
+            }
+        }
+    }
+    sheet
+}
+
+/// A logit or its gradient, after being stored between projection and recurrence if the plan does that.
+fn stored(near: Near, plan: &RoundingPlan) -> Near {
+    if plan.logits.unit > 0.0 { near.rounded(plan.logits) } else { near }
+}
+
+/// What a dot product along a block promises.
+pub(crate) fn bound(block: usize, plan: &RoundingPlan) -> Bound {
+    let additions = plan.projection.chain.additions(1, block + 1) + 1;
+    if is_probabilistic(additions) { Bound::Probabilistic } else { Bound::Rigorous }
+}
+
+/// `dx_total` and the gradients of all weights and biases.
+pub(crate) fn gradients(
+    problem: &Problem,
+    wi: &Array3<f64>,
+    wr: &Array3<f64>,
+    sheets: &Sheets,
+    plan: &RoundingPlan,
+) -> Vec<(Quantity, Bounded)> {
+    let du = Side::new(&sheets.du, problem, plan);
+    let dv = Side::new(&sheets.dv, problem, plan);
+    let (dwi, dbi, reduced) = du.parameters(problem, wi.dim().1, plan);
+    let (dwr, dbr, _) = dv.parameters(problem, wr.dim().1, plan);
+    let own = bound(2 * wi.dim().1, plan);
+    vec![
+        (Quantity::DxTotal, total(&sheets.dx, [(&du, wi), (&dv, wr)], plan).finish(own)),
+        (Quantity::Dwi, dwi.finish(reduced)),
+        (Quantity::Dbi, dbi.finish(reduced)),
+        (Quantity::Dwr, dwr.finish(reduced)),
+        (Quantity::Dbr, dbr.finish(reduced)),
+    ]
+}
+
+/// The gradient of one gate's logits, as matrices `[B L, W]` of values, magnitudes and errors.
+struct Side {
+    value: Array2<f64>,
+    size: Array2<f64>,
+    error: Array2<f64>,
+}
+
+impl Side {
+    fn new(sheet: &Sheet, problem: &Problem, plan: &RoundingPlan) -> Self {
+        let shape = problem.shape();
+        let rows = shape.batch * shape.length;
+        let at = |(row, w): (usize, usize)| stored(sheet.get(row * shape.width + w), plan);
+        let value = Array2::from_shape_fn((rows, shape.width), |i| at(i).value);
+        let error = Array2::from_shape_fn((rows, shape.width), |i| at(i).error);
+        Self { size: value.mapv(f64::abs), value, error }
+    }
+
+    /// Gradients of weight and bias, and what their sums over batch and length promise.
+    fn parameters(&self, problem: &Problem, block: usize, plan: &RoundingPlan) -> (Sheet, Sheet, Bound) {
+        let shape = problem.shape();
+        let blocks = shape.width / block;
+        let additions = plan.reduce.chain.additions(shape.batch, shape.length);
+        let mut weight = Sheet::new(&[blocks, block, block]);
+        let mut bias = Sheet::new(&[blocks, block]);
+        let x = flat(problem.x());
+        for h in 0..blocks {
+            let x = columns(&x, h, block);
+            let bound = |value: f64, size: f64, error: f64| {
+                // One more rounding, of the product in front of each addition.
+                let error = summed(error, size, additions + 1, plan.reduce.rounding);
+                let underflow = (shape.batch * shape.length) as f64 * plan.reduce.rounding.underflow;
+                Near { value, error: error + underflow }
+            };
+            let [value, size, error] = products(&x, [&self.value, &self.size, &self.error], h, block);
+            for ((i, j), &value) in value.indexed_iter() {
+                weight.put((h * block + i) * block + j, bound(value, size[[i, j]], error[[i, j]]));
+            }
+            for j in h * block..(h + 1) * block {
+                let [value, size, error] =
+                    [&self.value, &self.size, &self.error].map(|matrix| matrix.column(j).sum());
+                bias.put(j, bound(value, size, error));
+            }
+        }
+        (weight, bias, bound_of(additions + 1))
+    }
+}
+
+/// `x^T d` of one block, for values, and with the magnitudes of `x` for magnitudes and errors.
+fn products(x: &ArrayView2<'_, f64>, sides: [&Array2<f64>; 3], h: usize, block: usize) -> [Array2<f64>; 3] {
+    let size = x.mapv(f64::abs);
+    let [value, magnitude, error] = sides.map(|side| columns(side, h, block));
+    [x.t().dot(&value), size.t().dot(&magnitude), size.t().dot(&error)]
+}
+
+/// The columns of block `h`.
+fn columns<S: Data<Elem = f64>>(matrix: &ArrayBase<S, Ix2>, h: usize, block: usize) -> ArrayView2<'_, f64> {
+    matrix.slice_axis(Axis(1), Slice::from(h * block..(h + 1) * block))
+}
+
+fn flat(x: &Array3<f64>) -> ArrayView2<'_, f64> {
+    let (batch, length, width) = x.dim();
+    x.view().into_shape_with_order((batch * length, width)).unwrap_or_else(|_| x.index_axis(Axis(0), 0))
+}
+
+/// `dx + du Wi^T + dv Wr^T`.
+fn total(dx: &Sheet, sides: [(&Side, &Array3<f64>); 2], plan: &RoundingPlan) -> Sheet {
+    let (rows, width) = sides[0].0.value.dim();
+    let block = sides[0].1.dim().1;
+    let mut sheet = dx.clone();
+    for h in 0..width / block {
+        let through =
+            |side: &Array2<f64>, weight: ArrayView2<'_, f64>| columns(side, h, block).dot(&weight.t());
+        let [one, two] = sides.map(|(side, weight)| {
+            let weight = weight.index_axis(Axis(0), h);
+            let size = weight.mapv(f64::abs);
+            [
+                through(&side.value, weight),
+                through(&side.size, size.view()),
+                through(&side.error, size.view()),
+            ]
+        });
+        for row in 0..rows {
+            for j in 0..block {
+                let index = row * width + h * block + j;
+                let direct = dx.get(index);
+                let at = |k: usize| one[k][[row, j]] + two[k][[row, j]];
+                let size = direct.value.abs() + at(1);
+                let error = projected(direct.error + at(2), size, 2 * block, plan.projection);
+                sheet.put(index, Near { value: direct.value + at(0), error });
+            }
+        }
+    }
+    sheet
+}

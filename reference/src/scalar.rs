@@ -1,0 +1,112 @@
+//! The scalar functions of the recurrence, each accurate to a few units in the last place of f64 over the
+//! whole range; no error bounds and no rounding to a kernel's precision here.
+
+/// The constant `c` of the log-decay `l = -c r softplus(a_param)`.
+pub const C: f64 = 8.0;
+
+/// Below this value of `4 z` the derivative of the square root is clipped.
+pub const CLIP: f64 = 1e-6;
+
+/// `1 / (1 + exp(-t))`.
+///
+/// The exponential is only taken of `-|t|`: it cannot overflow, and the small side keeps its relative accuracy.
+#[must_use]
+pub fn sigmoid(t: f64) -> f64 {
+    sigmoid_pair(t).0
+}
+
+/// `sigmoid(t)` and `1 - sigmoid(t)`, both with full relative accuracy, from one exponential.
+#[must_use]
+pub fn sigmoid_pair(t: f64) -> (f64, f64) {
+    let e = (-t.abs()).exp();
+    let (large, small) = (1.0 / (1.0 + e), e / (1.0 + e));
+    if t < 0.0 { (small, large) } else { (large, small) }
+}
+
+/// `sigmoid(t) (1 - sigmoid(t))`, the derivative of [`sigmoid`], without the cancellation of `1 - sigmoid(t)`.
+#[must_use]
+pub fn sigmoid_slope(t: f64) -> f64 {
+    let (g, rest) = sigmoid_pair(t);
+    g * rest
+}
+
+/// `log(1 + exp(t))`.
+#[must_use]
+pub fn softplus(t: f64) -> f64 {
+    // `f64::max` would turn NaN into 0.
+    let ramp = if t < 0.0 { 0.0 } else { t };
+    ramp + (-t.abs()).exp().ln_1p()
+}
+
+/// The logarithm of the decay, `l = -c r sp`, never positive; `r` in [0, 1], `sp >= 0`.
+#[must_use]
+pub fn log_decay(r: f64, sp: f64) -> f64 {
+    -C * r * sp
+}
+
+/// `z = 1 - exp(2 l)` for `l <= 0`, without cancellation at `l` near 0.
+#[must_use]
+pub fn one_minus_square(l: f64) -> f64 {
+    -(2.0 * l).exp_m1()
+}
+
+/// `S(z) = 1 / sqrt(max(4 z, 1e-6))`: the derivative of the square root, clipped at 1000, which *defines*
+/// the gradient where `4 z < 1e-6` (as in the official code of the Griffin paper, arXiv 2402.19427).
+#[must_use]
+pub fn sqrt_slope(z: f64) -> f64 {
+    let four = 4.0 * z;
+    // A NaN must come out as NaN, so this is not `f64::max`.
+    if four < CLIP { 1.0 / CLIP.sqrt() } else { 1.0 / four.sqrt() }
+}
+
+#[cfg(test)]
+mod tests {
+    use approx::assert_relative_eq;
+
+    use super::{log_decay, one_minus_square, sigmoid, sigmoid_slope, softplus, sqrt_slope};
+
+    #[test]
+    fn sigmoid_keeps_its_small_side() {
+        assert_relative_eq!(sigmoid(-700.0), (-700.0f64).exp(), max_relative = 1e-15);
+        assert_relative_eq!(sigmoid(1.0), 0.731_058_578_630_004_9, max_relative = 1e-15);
+        assert!(sigmoid(-1e4) == 0.0 && sigmoid(1e4) == 1.0);
+        assert!(sigmoid(f64::NAN).is_nan());
+    }
+
+    #[test]
+    fn sigmoid_slope_does_not_cancel() {
+        assert_relative_eq!(sigmoid_slope(50.0), (-50.0f64).exp(), max_relative = 1e-15);
+        assert_relative_eq!(sigmoid_slope(0.0), 0.25);
+        assert_relative_eq!(sigmoid_slope(-3.0), sigmoid(3.0) * sigmoid(-3.0), max_relative = 1e-15);
+        assert!(sigmoid_slope(f64::NAN).is_nan());
+    }
+
+    #[test]
+    fn softplus_is_right_at_both_ends() {
+        assert_relative_eq!(softplus(0.0), std::f64::consts::LN_2, max_relative = 1e-15);
+        assert_relative_eq!(softplus(-100.0), (-100.0f64).exp(), max_relative = 1e-15);
+        assert!(softplus(1e4) == 1e4 && softplus(-1e4) == 0.0);
+        assert!(softplus(f64::NAN).is_nan());
+    }
+
+    #[test]
+    fn log_decay_is_eight_times_the_product() {
+        assert_relative_eq!(log_decay(0.5, 0.25), -1.0);
+        assert!(log_decay(0.0, 3.0) == 0.0);
+    }
+
+    #[test]
+    fn one_minus_square_survives_where_the_difference_is_zero() {
+        assert_relative_eq!(one_minus_square(-1e-20), 2e-20, max_relative = 1e-15);
+        assert_relative_eq!(one_minus_square(-1.0), 1.0 - (-2.0f64).exp(), max_relative = 1e-15);
+        assert!(one_minus_square(-400.0) == 1.0);
+    }
+
+    #[test]
+    fn sqrt_slope_is_clipped_at_a_thousand() {
+        assert_relative_eq!(sqrt_slope(0.0), 1000.0, max_relative = 1e-15);
+        assert_relative_eq!(sqrt_slope(1e-7), 1000.0, max_relative = 1e-15);
+        assert_relative_eq!(sqrt_slope(0.25), 1.0, max_relative = 1e-15);
+        assert!(sqrt_slope(f64::NAN).is_nan());
+    }
+}

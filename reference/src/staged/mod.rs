@@ -1,0 +1,129 @@
+//! The recurrence as a kernel computes it: every operation rounded as a plan says, in a stated order, and,
+//! if asked, with one deliberate fault. Judging what comes out is left to others.
+//!
+//! Two uses. With one stage rounded and all others exact it splits an error by its sources; with a [`Twist`]
+//! it is a wrong oracle, which a gate must catch.
+//!
+//! ```
+//! # use ndarray::{Array1, Array2, Array3};
+//! # use plumbline_reference::{Gates, Inputs, Problem, Quantity, RoundingPlan};
+//! use plumbline_reference::staged::{Staging, Twist, simulate};
+//! # let zeros = Array3::<f64>::zeros((1, 3, 1));
+//! # let problem = Problem::new(Inputs {
+//! #     x: zeros.clone() + 1.0, gates: Gates::Logits { u: zeros.clone(), v: zeros.clone() },
+//! #     a_param: Array1::zeros(1), reset: Array2::from_elem((1, 3), false), h0: None,
+//! #     dy: zeros, dlast: Array2::ones((1, 1)),
+//! # }).expect("shapes agree");
+//! let honest = Staging::new(RoundingPlan::f32());
+//! let wrong = Staging { twist: Some(Twist::LastIsPenultimate), ..honest };
+//! let last = |staging| simulate(&problem, &staging).get(Quantity::Last).expect("always there")[[0, 0]];
+//! assert_ne!(last(honest), last(wrong));
+//! ```
+
+mod channel;
+mod machine;
+mod projection;
+mod scan;
+mod token;
+mod twist;
+
+use ndarray::{ArrayD, IxDyn};
+
+use crate::plan::{Rounding, RoundingPlan};
+use crate::problem::Problem;
+use crate::truth::Quantity;
+
+pub use twist::Twist;
+
+/// How a result is moved within what its stage allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rounder {
+    /// Really rounded to the nearest number of the format: the best kernel there can be.
+    Nearest,
+    /// Moved by a random part of the allowance, reproducibly from the seed.
+    Random(u64),
+    /// Moved by the whole allowance to larger magnitudes.
+    Up,
+    /// Moved by the whole allowance away from what would stand there without any rounding.
+    Away,
+}
+
+/// The order of association of scans and sums.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// One step after the other, multiply and add fused.
+    Serial,
+    /// Summaries of chunks of this many tokens, then the state through the chunks.
+    Chunked(usize),
+    /// All prefixes by doubling.
+    Tree,
+}
+
+/// Everything that makes one simulation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Staging {
+    /// What is rounded.
+    pub plan: RoundingPlan,
+    /// How.
+    pub rounder: Rounder,
+    /// In which order.
+    pub order: Order,
+    /// The deliberate fault, if any.
+    pub twist: Option<Twist>,
+}
+
+impl Staging {
+    /// An honest serial kernel of this plan, rounding to nearest.
+    #[must_use]
+    pub const fn new(plan: RoundingPlan) -> Self {
+        Self { plan, rounder: Rounder::Nearest, order: Order::Serial, twist: None }
+    }
+
+    /// The plan that is really followed: two faults are kernels that do not follow theirs.
+    fn followed(&self) -> RoundingPlan {
+        match self.twist {
+            Some(Twist::CarryBf16EveryStep) => RoundingPlan { carry: Rounding::BF16, ..self.plan },
+            Some(Twist::DecayNormCancellation) => {
+                RoundingPlan { norm: Rounding::F32, norm_form: crate::NormForm::Naive, ..self.plan }
+            }
+            _ => self.plan,
+        }
+    }
+
+    fn is(&self, twist: Twist) -> bool {
+        self.twist == Some(twist)
+    }
+}
+
+/// What a simulated kernel wrote, before it is stored in any narrower format.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    entries: Vec<(Quantity, ArrayD<f64>)>,
+}
+
+impl Outcome {
+    /// One tensor, in the shape that [`Quantity`] states; present as in [`crate::Truth`].
+    #[must_use]
+    pub fn get(&self, quantity: Quantity) -> Option<&ArrayD<f64>> {
+        self.entries.iter().find(|(q, _)| *q == quantity).map(|(_, values)| values)
+    }
+
+    /// All tensors, in the order of [`Quantity::ALL`].
+    pub fn iter(&self) -> impl Iterator<Item = (Quantity, &ArrayD<f64>)> {
+        self.entries.iter().map(|(quantity, values)| (*quantity, values))
+    }
+}
+
+/// Runs the simulation: every output and gradient.
+#[must_use]
+pub fn simulate(problem: &Problem, staging: &Staging) -> Outcome {
+    let staging = &Staging { plan: staging.followed(), ..*staging };
+    let mut entries = channel::run(problem, staging);
+    entries.sort_by_key(|(quantity, _)| *quantity);
+    Outcome { entries }
+}
+
+fn shaped(shape: &[usize], numbers: &[machine::Number]) -> ArrayD<f64> {
+    let values = numbers.iter().map(|number| number.seen).collect();
+    ArrayD::from_shape_vec(IxDyn(shape), values).unwrap_or_else(|_| ArrayD::zeros(IxDyn(shape)))
+}

@@ -1,0 +1,67 @@
+//! The catalogue of deliberate faults, each one mistake that a kernel author could make; where a fault is
+//! built in is left to the simulation.
+
+/// One deliberate fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Twist {
+    /// A reset token is normalized like any other: `n = m` instead of 1.
+    NormKeptOnReset,
+    /// No token is a reset.
+    ResetIgnored,
+    /// The token after a reset is taken for it.
+    ResetOffByOne,
+    /// A reset changes the write, but the state still comes through.
+    ResetWriteOnly,
+    /// A reset multiplies the state by zero instead of discarding it: NaN and infinity cross.
+    ResetByMultiplication,
+    /// The forward pass starts from zeros.
+    H0Ignored,
+    /// The initial state has a gradient although the first token discards it.
+    Dh0NotZeroedByReset,
+    /// The cotangent of the final state is not added.
+    DlastDropped,
+    /// The derivative of the square root is not clipped.
+    SqrtClipMissing,
+    /// It is clipped at 10000 instead of 1000.
+    SqrtClipWrong,
+    /// `c` is 7.99 instead of 8.
+    CEightWrong,
+    /// `exp` in place of softplus.
+    SoftplusIsExp,
+    /// The derivative of the input gate's sigmoid is left out.
+    SigmoidPrimeMissing,
+    /// The gradient of the decay parameter has only the first sequence in it.
+    DaParamOneBatch,
+    /// The state is rounded to bf16 at every step.
+    CarryBf16EveryStep,
+    /// The adjoint decays by `A_t` where it should by `A_{t+1}`.
+    ReverseUsesOwnDecay,
+    /// The final state is the one before.
+    LastIsPenultimate,
+    /// `z` is `1 - exp(2 l)` in f32, whatever the plan says.
+    DecayNormCancellation,
+}
+
+impl Twist {
+    /// The whole catalogue.
+    pub const ALL: [Self; 18] = [
+        Self::NormKeptOnReset,
+        Self::ResetIgnored,
+        Self::ResetOffByOne,
+        Self::ResetWriteOnly,
+        Self::ResetByMultiplication,
+        Self::H0Ignored,
+        Self::Dh0NotZeroedByReset,
+        Self::DlastDropped,
+        Self::SqrtClipMissing,
+        Self::SqrtClipWrong,
+        Self::CEightWrong,
+        Self::SoftplusIsExp,
+        Self::SigmoidPrimeMissing,
+        Self::DaParamOneBatch,
+        Self::CarryBf16EveryStep,
+        Self::ReverseUsesOwnDecay,
+        Self::LastIsPenultimate,
+        Self::DecayNormCancellation,
+    ];
+}

@@ -1,0 +1,134 @@
+//! The answer of the oracle: every output with its envelope, looked up by quantity; how a kernel's numbers
+//! are measured against it is left to others.
+
+use ndarray::ArrayD;
+
+/// The outputs and gradients of the recurrence. "Gradient of P" is
+/// `d(sum(y * dy) + sum(last * dlast)) / dP`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Quantity {
+    /// Output `y = h`, `[B, L, W]`.
+    Y,
+    /// Final state, `[B, W]`; the initial state if there are no tokens.
+    Last,
+    /// Projected input-gate logits, `[B, L, W]`; only with projections.
+    U,
+    /// Projected recurrence-gate logits, `[B, L, W]`; only with projections.
+    V,
+    /// Gradient of `x` through the write alone, the logits held fixed, `[B, L, W]`.
+    Dx,
+    /// Gradient of `x` through the write and both projections, `[B, L, W]`; only with projections.
+    DxTotal,
+    /// Gradient of the input-gate logits, `[B, L, W]`.
+    Du,
+    /// Gradient of the recurrence-gate logits, `[B, L, W]`.
+    Dv,
+    /// Gradient of the decay parameter, `[W]`, summed over batch and length.
+    DaParam,
+    /// Gradient of the initial state, `[B, W]`; also if it was absent (then: of the zeros in its place).
+    Dh0,
+    /// Gradient of the input-gate weights, `[H, K, K]`; only with projections.
+    Dwi,
+    /// Gradient of the input-gate bias, `[H, K]`; only with projections.
+    Dbi,
+    /// Gradient of the recurrence-gate weights, `[H, K, K]`; only with projections.
+    Dwr,
+    /// Gradient of the recurrence-gate bias, `[H, K]`; only with projections.
+    Dbr,
+}
+
+impl Quantity {
+    /// Every quantity, in the order in which [`Truth::iter`] yields them.
+    pub const ALL: [Self; 14] = [
+        Self::Y,
+        Self::Last,
+        Self::U,
+        Self::V,
+        Self::Dx,
+        Self::DxTotal,
+        Self::Du,
+        Self::Dv,
+        Self::DaParam,
+        Self::Dh0,
+        Self::Dwi,
+        Self::Dbi,
+        Self::Dwr,
+        Self::Dbr,
+    ];
+
+    /// The symbol of the mathematics, as used in reports and files.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Y => "y",
+            Self::Last => "last",
+            Self::U => "u",
+            Self::V => "v",
+            Self::Dx => "dx",
+            Self::DxTotal => "dx_total",
+            Self::Du => "du",
+            Self::Dv => "dv",
+            Self::DaParam => "da_param",
+            Self::Dh0 => "dh0",
+            Self::Dwi => "dWi",
+            Self::Dbi => "dbi",
+            Self::Dwr => "dWr",
+            Self::Dbr => "dbr",
+        }
+    }
+
+    /// True for sums over batch and length.
+    #[must_use]
+    pub fn is_reduced(self) -> bool {
+        matches!(self, Self::DaParam | Self::Dwi | Self::Dbi | Self::Dwr | Self::Dbr)
+    }
+}
+
+/// What an envelope promises.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// Holds for every rounding within the plan.
+    Rigorous,
+    /// A long chain of additions is bounded by `6 sqrt(n) u` instead of `n u` (Higham and Mary, SIAM J. Sci.
+    /// Comput. 41(5), 2019): holds with overwhelming probability if roundings are independent with mean 0.
+    Probabilistic,
+}
+
+/// One tensor of the truth: values and, element by element, the largest honest error.
+///
+/// Where a value is not finite the envelope means nothing: the class (NaN, `+inf`, `-inf`) is what must
+/// match. Where a value is finite and its envelope is infinite, an intermediate result may overflow in the
+/// plan's arithmetic, so nothing that a kernel stores there can be held against it; count such elements.
+#[derive(Clone, Debug)]
+pub struct Bounded {
+    /// The true value, to about the accuracy of f64.
+    pub value: ArrayD<f64>,
+    /// The envelope, same shape, never negative, never NaN.
+    pub envelope: ArrayD<f64>,
+    /// What the envelope promises.
+    pub bound: Bound,
+}
+
+/// Every output and gradient of a problem, as [`crate::solve`] returns them.
+#[derive(Clone, Debug)]
+pub struct Truth {
+    entries: Vec<(Quantity, Bounded)>,
+}
+
+impl Truth {
+    pub(crate) fn new(mut entries: Vec<(Quantity, Bounded)>) -> Self {
+        entries.sort_by_key(|(quantity, _)| *quantity);
+        Self { entries }
+    }
+
+    /// The tensor of one quantity, if the problem has it.
+    #[must_use]
+    pub fn get(&self, quantity: Quantity) -> Option<&Bounded> {
+        self.entries.iter().find(|(q, _)| *q == quantity).map(|(_, bounded)| bounded)
+    }
+
+    /// All tensors, in the order of [`Quantity::ALL`].
+    pub fn iter(&self) -> impl Iterator<Item = (Quantity, &Bounded)> {
+        self.entries.iter().map(|(quantity, bounded)| (*quantity, bounded))
+    }
+}

@@ -1,0 +1,213 @@
+//! The command line as a user meets it: exit codes, messages, files; the verdicts behind them are tested elsewhere.
+
+#![allow(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use plumbline_conformance::cli;
+use plumbline_fixtures::{Tensor, TensorFile, root};
+use proptest::prelude::*;
+
+struct Done {
+    code: u8,
+    out: String,
+    err: String,
+}
+
+fn plumbline(arguments: &[&str]) -> Done {
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let code = cli::run(std::iter::once(&"plumbline").chain(arguments), &mut out, &mut err);
+    Done { code, out: String::from_utf8(out).unwrap(), err: String::from_utf8(err).unwrap() }
+}
+
+fn golden(name: &str) -> String {
+    root().join("golden").join(format!("{name}.safetensors")).display().to_string()
+}
+
+fn scratch(name: &str) -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(name);
+    (folder, path)
+}
+
+#[test]
+fn oracle_writes_every_output_with_its_envelope_and_check_accepts_it() {
+    let (_folder, path) = scratch("truth.safetensors");
+    let case = golden("rglru_v06_init_len3_h0_reset");
+    let done = plumbline(&["oracle", "--case", &case, "--out", path.to_str().unwrap()]);
+    assert_eq!((done.code, done.err.as_str()), (0, ""), "{}", done.out);
+    let truth = TensorFile::read(&path).unwrap();
+    for name in [
+        "y",
+        "last_h",
+        "input_gate_logits",
+        "a_gate_logits",
+        "dx_direct",
+        "dx_total",
+        "dinput_gate_logits",
+        "da_gate_logits",
+        "da_param",
+        "dh0",
+        "dinput_gate_w",
+        "dinput_gate_b",
+        "da_gate_w",
+        "da_gate_b",
+    ] {
+        let value = truth.get(name).unwrap_or_else(|| panic!("{name}"));
+        let envelope = truth.get(&format!("envelope.{name}")).unwrap_or_else(|| panic!("envelope.{name}"));
+        assert_eq!(value.shape(), envelope.shape(), "{name}");
+        assert!(envelope.values().iter().all(|e| *e >= 0.0), "{name}");
+    }
+}
+
+fn outputs_of(name: &str) -> TensorFile {
+    let stored = TensorFile::read(golden(name)).unwrap();
+    let mut outputs = TensorFile::new("out");
+    for output in plumbline_fixtures::Kind::RglruProjected.outputs() {
+        if let Some(tensor) = stored.get(output) {
+            outputs.insert(*output, tensor.clone());
+        }
+    }
+    outputs
+}
+
+#[test]
+fn check_accepts_the_golden_outputs_and_refuses_changed_ones() {
+    let name = "rglru_v14_init_multi16";
+    let (_folder, path) = scratch("out.safetensors");
+    let mut outputs = outputs_of(name);
+    outputs.write(&path).unwrap();
+    let check =
+        |path: &Path| plumbline(&["check", "--case", &golden(name), "--actual", path.to_str().unwrap()]);
+    let done = check(&path);
+    assert_eq!(done.code, 0, "{}{}", done.out, done.err);
+
+    let gradient = outputs.get("da_gate_b").unwrap().clone();
+    let values: Vec<f64> = gradient.values().iter().map(|v| v * 1.001).collect();
+    let changed = ndarray::ArrayD::from_shape_vec(gradient.shape(), values).unwrap();
+    outputs.insert("da_gate_b", Tensor::from_f64(&changed));
+    outputs.write(&path).unwrap();
+    let done = check(&path);
+    assert_eq!(done.code, 1, "{}{}", done.out, done.err);
+    assert!(done.out.contains("dbr BEYOND"), "{}", done.out);
+    assert!(done.out.contains("dbi within"), "{}", done.out);
+}
+
+#[test]
+fn check_with_nothing_to_compare_is_no_success() {
+    let (_folder, path) = scratch("empty.safetensors");
+    TensorFile::new("empty").write(&path).unwrap();
+    let case = golden("rglru_v01_init_first");
+    let done = plumbline(&["check", "--case", &case, "--actual", path.to_str().unwrap()]);
+    assert_eq!(done.code, 4, "{}", done.out);
+    assert!(done.out.contains("not judged: y, last_h"), "{}", done.out);
+    assert_eq!(done.err, "error: no element was compared\n");
+}
+
+#[test]
+fn a_wrong_shape_is_named_with_expected_and_found() {
+    let (_folder, path) = scratch("out.safetensors");
+    let mut outputs = outputs_of("rglru_v01_init_first");
+    outputs.insert("last_h", Tensor::from_f64(&ndarray::Array2::<f64>::zeros((8, 1))));
+    outputs.write(&path).unwrap();
+    let case = golden("rglru_v01_init_first");
+    let done = plumbline(&["check", "--case", &case, "--actual", path.to_str().unwrap()]);
+    assert_eq!(done.code, 1);
+    assert!(done.out.contains("last: expected shape [1, 8], found [8, 1]"), "{}", done.out);
+}
+
+#[test]
+fn bad_arguments_end_with_two_and_a_message() {
+    let cases: [(&[&str], &str); 8] = [
+        (&["gate", "no_such_kernel"], "kernel `no_such_kernel`: expected one of rglru_forward_serial_f32"),
+        (&["gate", "--device", "tpu"], "expected virtual, cuda, cuda:INDEX or auto, found `tpu`"),
+        (&["gate", "--regime", "warm"], "expected one of init"),
+        (&["gate", "--cases", "many"], "invalid value 'many'"),
+        (&["replay", "init:none"], "expected REGIME:LAYOUT:H0:BxLxW:SEED"),
+        (&["replay", "golden:nothing"], "nothing"),
+        (&["oracle", "--case", "/nonexistent.safetensors", "--out", "/tmp/x"], "/nonexistent.safetensors"),
+        (&["frobnicate"], "unrecognized subcommand"),
+    ];
+    for (arguments, message) in cases {
+        let done = plumbline(arguments);
+        assert_eq!(done.code, 2, "{arguments:?}: {}{}", done.out, done.err);
+        assert!(done.err.contains(message), "{arguments:?}: {}", done.err);
+        assert_eq!(done.out, "", "{arguments:?}");
+    }
+}
+
+#[test]
+fn samu_cases_are_refused_in_words() {
+    let done = plumbline(&["oracle", "--case", &golden("samu_v01_init_len1"), "--out", "/nonexistent/x"]);
+    assert_eq!(done.code, 2);
+    assert!(done.err.contains("expected an RG-LRU case, found a SAMU one"), "{}", done.err);
+}
+
+#[test]
+fn an_absent_device_that_was_asked_for_is_an_error_of_its_own() {
+    if plumbline_gpu::cuda::driver_present() {
+        println!("not run: this machine has a CUDA driver");
+        return;
+    }
+    let done = plumbline(&["gate", "--device", "cuda"]);
+    assert_eq!((done.code, done.out.as_str()), (3, ""));
+    assert!(done.err.contains("libcuda was not found"), "{}", done.err);
+    let done =
+        plumbline(&["gate", "rglru_forward_serial_f32", "--device", "auto", "--cases", "2", "--no-golden"]);
+    assert_eq!(done.code, 0, "{}{}", done.out, done.err);
+    assert!(done.out.contains("not run: cuda:0: no CUDA driver"), "{}", done.out);
+}
+
+#[test]
+fn doctor_and_kernels_speak() {
+    let done = plumbline(&["doctor"]);
+    assert_eq!(done.code, 0, "{}", done.err);
+    assert!(done.out.contains("ptx       rglru_serial: fresh"), "{}", done.out);
+    let done = plumbline(&["kernels"]);
+    assert_eq!(done.code, 0);
+    assert!(done.out.contains("rglru_backward_serial_bf16"), "{}", done.out);
+}
+
+#[test]
+fn gate_writes_its_records() {
+    let (_folder, path) = scratch("run.json");
+    let json = path.to_str().unwrap();
+    let kernel = "rglru_forward_serial_bf16";
+    let done = plumbline(&["gate", kernel, "--cases", "13", "--no-golden", "--json", json]);
+    assert_eq!(done.code, 0, "{}{}", done.out, done.err);
+    let run: serde_json::Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    assert_eq!(run["counters"]["cases"], 13);
+    assert_eq!(run["records"].as_array().unwrap().len(), 13);
+    assert_eq!(run["records"][0]["kernel"], kernel);
+    assert_eq!(run["records"][0]["verdict"]["word"], "conforms");
+    assert_eq!(run["ptx_sha256"]["rglru_serial"].as_str().unwrap().len(), 64);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Whatever a file holds, the command ends with a verdict or with a message that names the file.
+    #[test]
+    fn damaged_case_files_are_errors(at in any::<prop::sample::Index>(), byte in any::<u8>(), cut in any::<bool>()) {
+        let mut bytes = fs::read(golden("rglru_v06_init_len3_h0_reset")).unwrap();
+        let at = at.index(bytes.len());
+        if cut { bytes.truncate(at) } else { bytes[at] ^= byte }
+        let (folder, path) = scratch("damaged.safetensors");
+        fs::write(&path, bytes).unwrap();
+        let out = folder.path().join("out.safetensors");
+        let path = path.to_str().unwrap();
+        for arguments in [
+            vec!["oracle", "--case", path, "--out", out.to_str().unwrap()],
+            vec!["check", "--case", path, "--actual", path],
+            vec!["replay", path, "--kernel", "rglru_forward_serial_f32"],
+        ] {
+            let done = plumbline(&arguments);
+            prop_assert!(matches!(done.code, 0..=2 | 4), "{arguments:?}: {}", done.code);
+            if done.code == 2 {
+                prop_assert!(done.err.contains("damaged.safetensors"), "{}", done.err);
+                prop_assert_eq!(done.err.lines().count(), 1);
+            }
+        }
+    }
+}
