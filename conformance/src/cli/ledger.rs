@@ -4,15 +4,19 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use plumbline_gpu::catalog::KERNELS;
+use plumbline_gpu::buffer::Dtype;
+use plumbline_gpu::catalog::{self, KERNELS, Kernel};
 
 use super::gate::progress;
 use super::select::{self, Place};
 use super::{CliError, Ending};
 use crate::campaign::Campaign;
 use crate::examine::Record;
+use crate::executor::{Subject, stored_as};
+use crate::judge::TensorRecord;
 use crate::ledger::{Ledger, Recording};
 use crate::report::verdict_table;
+use crate::storage::Storage;
 
 /// Records tolerances from a long run on the PTX machine.
 #[derive(Debug, Args)]
@@ -76,8 +80,28 @@ impl Record_ {
         for record in records {
             for tensor in &record.tensors {
                 ledger.note(&record.kernel, tensor.tensor, record.regime, tensor.measure.ratio);
+                for kernel in narrow_siblings(record, tensor) {
+                    ledger.note(kernel, tensor.tensor, record.regime, tensor.measure.ratio);
+                }
             }
         }
         ledger
     }
+}
+
+/// Kernels that compute the same in f32 and store this tensor in a narrower type.
+///
+/// A narrow tensor is judged to the cell of reals that round to it, so its ratio is 0 but for the rare values whose
+/// f32 error crosses a half-way point. Their largest is no estimate of what the next run may show; the f32 kernel,
+/// whose every element shows its error, is.
+fn narrow_siblings(record: &Record, tensor: &TensorRecord) -> Vec<&'static str> {
+    let Some(wide) = catalog::find(&record.kernel).filter(|k| k.storage == Dtype::F32) else {
+        return Vec::new();
+    };
+    let same = |k: &&Kernel| (k.family, k.pass, k.algorithm) == (wide.family, wide.pass, wide.algorithm);
+    let stores_narrow = |k: &&Kernel| {
+        let storage = Subject::of_kernel(k).storage;
+        storage != Storage::F32 && stored_as(tensor.quantity, storage) == storage
+    };
+    KERNELS.into_iter().filter(same).filter(stores_narrow).map(|k| k.name).collect()
 }

@@ -108,7 +108,9 @@ pub enum Extent {
 }
 
 impl Extent {
-    const fn len(self, d: Dimensions) -> usize {
+    /// The number for these sizes.
+    #[must_use]
+    pub const fn len(self, d: Dimensions) -> usize {
         match self {
             Self::Blw => d.batch * d.length * d.width,
             Self::Bl => d.batch * d.length,

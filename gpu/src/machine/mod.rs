@@ -22,8 +22,6 @@ mod number;
 mod op;
 mod program;
 mod step;
-#[cfg(test)]
-mod tests;
 mod warp;
 
 pub use error::{LoadError, Site, Trap, TrapKind};

@@ -17,8 +17,6 @@ mod error;
 mod lexer;
 mod module;
 mod operand;
-#[cfg(test)]
-mod tests;
 mod types;
 mod variable;
 

@@ -1,1 +1,0 @@
-//! Tests of the parser: real files, its known traps, and arbitrary damage.
