@@ -34,8 +34,15 @@ pub const RGLRU_SERIAL: Artifact = Artifact {
     ptx: include_str!("../ptx/rglru_serial.ptx"),
 };
 
+/// `scalar`: the scalar functions that every kernel shares, alone, for the tests that measure them.
+pub const SCALAR: Artifact = Artifact {
+    name: "scalar",
+    source: include_str!("../kernels/scalar.cu"),
+    ptx: include_str!("../ptx/scalar.ptx"),
+};
+
 /// Every artifact.
-pub const ALL: [Artifact; 1] = [RGLRU_SERIAL];
+pub const ALL: [Artifact; 2] = [RGLRU_SERIAL, SCALAR];
 
 /// Why PTX could not be made, or is not what its sources give.
 #[derive(Debug, thiserror::Error)]

@@ -39,7 +39,7 @@ fn every_kernel_conforms_on_every_golden_case() {
 
 #[test]
 fn every_kernel_conforms_on_generated_cases() {
-    let campaign = Campaign { cases: cases(78), seed: 2, regimes: Vec::new(), golden: false };
+    let campaign = Campaign { cases: cases(156), seed: 2, regimes: Vec::new(), golden: false };
     assert_conforms(&run(&campaign));
 }
 

@@ -8,7 +8,7 @@ use plumbline_tests::{cases, generated};
 const STORAGES: [Storage; 2] = [Storage::F32, Storage::Bf16];
 
 fn assert_passes(executor: Box<dyn Executor>) {
-    for record in generated(executor, cases(195), 7) {
+    for record in generated(executor, cases(390), 7) {
         assert!(!record.deviates(), "{} {}: {:?}", record.kernel, record.origin, record.verdict);
     }
 }
