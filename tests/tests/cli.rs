@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use plumbline_conformance::cli;
-use plumbline_fixtures::{Tensor, TensorFile, root};
+use plumbline_fixtures::{Kind, Tensor, TensorFile, root};
 use proptest::prelude::*;
 
 struct Done {
@@ -38,22 +38,7 @@ fn oracle_writes_every_output_with_its_envelope_and_check_accepts_it() {
     let done = plumbline(&["oracle", "--case", &case, "--out", path.to_str().unwrap()]);
     assert_eq!((done.code, done.err.as_str()), (0, ""), "{}", done.out);
     let truth = TensorFile::read(&path).unwrap();
-    for name in [
-        "y",
-        "last_h",
-        "input_gate_logits",
-        "a_gate_logits",
-        "dx_direct",
-        "dx_total",
-        "dinput_gate_logits",
-        "da_gate_logits",
-        "da_param",
-        "dh0",
-        "dinput_gate_w",
-        "dinput_gate_b",
-        "da_gate_w",
-        "da_gate_b",
-    ] {
+    for name in Kind::RglruProjected.outputs() {
         let value = truth.get(name).unwrap_or_else(|| panic!("{name}"));
         let envelope = truth.get(&format!("envelope.{name}")).unwrap_or_else(|| panic!("envelope.{name}"));
         assert_eq!(value.shape(), envelope.shape(), "{name}");
@@ -64,7 +49,7 @@ fn oracle_writes_every_output_with_its_envelope_and_check_accepts_it() {
 fn outputs_of(name: &str) -> TensorFile {
     let stored = TensorFile::read(golden(name)).unwrap();
     let mut outputs = TensorFile::new("out");
-    for output in plumbline_fixtures::Kind::RglruProjected.outputs() {
+    for output in Kind::RglruProjected.outputs() {
         if let Some(tensor) = stored.get(output) {
             outputs.insert(*output, tensor.clone());
         }

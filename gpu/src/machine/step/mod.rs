@@ -1,9 +1,9 @@
 //! What each operation does to the lanes that are active; one file per group.
 
-mod float;
-mod integer;
+mod binary;
 mod load;
 mod predicate;
+mod unary;
 mod wide;
 
 use super::error::TrapKind;
@@ -24,10 +24,10 @@ pub(super) fn execute(
     active: u32,
 ) -> Result<(), LaneFault> {
     match op {
-        Op::Un32 { f, d, a } => warp.set_r(*d, active, float::unary(*f, &warp.r(*a))),
-        Op::Bin32 { f, d, a, b } => warp.set_r(*d, active, integer::binary(*f, &warp.r(*a), &warp.r(*b))),
+        Op::Un32 { f, d, a } => warp.set_r(*d, active, unary::unary(*f, &warp.r(*a))),
+        Op::Bin32 { f, d, a, b } => warp.set_r(*d, active, binary::binary(*f, &warp.r(*a), &warp.r(*b))),
         Op::Tern32 { f, d, a, b, c } => {
-            warp.set_r(*d, active, integer::ternary(*f, &warp.r(*a), &warp.r(*b), &warp.r(*c)));
+            warp.set_r(*d, active, binary::ternary(*f, &warp.r(*a), &warp.r(*b), &warp.r(*c)));
         }
         Op::Un64 { f, d, a } => warp.set_d(*d, active, wide::unary(*f, &warp.d(*a))),
         Op::Bin64 { f, d, a, b } => warp.set_d(*d, active, wide::binary(*f, &warp.d(*a), &warp.d(*b))),
