@@ -14,6 +14,7 @@ use crate::campaign::{Campaign, golden_names, golden_problem};
 use crate::case::{Case, Origin};
 use crate::examine::Record;
 use crate::executor::Executor;
+use crate::judge::Verdict;
 use crate::ledger::Ledger;
 use crate::report::{Counters, Run, agreements, failure_text, verdict_table, write_json};
 use crate::strategy::Regime;
@@ -148,12 +149,18 @@ fn golden_failure(
     Ok(Some(failure_text(record, &case, executor.subject())))
 }
 
+/// A case that could not be judged is no success: what was asked for was not shown.
 pub(super) fn ending(records: &[Record]) -> Ending {
-    let counters = Counters::of(records);
-    if counters.deviate > 0 {
+    let not_judged = records.iter().find_map(|r| match &r.verdict {
+        Verdict::NotJudged(why) => Some(format!("{} on {}: {why}", r.kernel, r.executor)),
+        _ => None,
+    });
+    if records.iter().any(Record::deviates) {
         Ending::Deviates
-    } else if counters.elements == 0 {
-        Ending::NothingCompared
+    } else if let Some(why) = not_judged {
+        Ending::NotJudged(why)
+    } else if Counters::of(records).elements == 0 {
+        Ending::NotJudged("no element was compared".to_owned())
     } else {
         Ending::Conforms
     }

@@ -35,7 +35,7 @@ use crate::strategy::SpecError;
     name = "plumbline",
     version,
     after_help = "Exit codes: 0 conforms, 1 deviates, 2 usage or bad input, 3 a device that was asked for is \
-                  absent, 4 nothing was compared."
+                  absent, 4 nothing was compared, in all or in one of the cases."
 )]
 struct Arguments {
     #[command(subcommand)]
@@ -61,14 +61,14 @@ enum Verb {
 }
 
 /// How a command ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// Everything that was compared conforms, or there was nothing to judge in this verb.
     Conforms,
     /// Something deviates.
     Deviates,
-    /// Nothing was compared.
-    NothingCompared,
+    /// Nothing was compared, in all or in one of the cases, and why.
+    NotJudged(String),
 }
 
 /// Why a command could not do what it was asked.
@@ -150,8 +150,8 @@ fn conclude(result: Result<Ending, CliError>, err: &mut dyn Write) -> u8 {
     match result {
         Ok(Ending::Conforms) => 0,
         Ok(Ending::Deviates) => 1,
-        Ok(Ending::NothingCompared) => {
-            let _ = writeln!(err, "error: no element was compared");
+        Ok(Ending::NotJudged(why)) => {
+            let _ = writeln!(err, "error: not judged: {why}");
             4
         }
         // A reader that has enough closes the pipe.

@@ -175,7 +175,7 @@ impl FromStr for Spec {
         let h0_at = named("initial state", h0, InitialState::ALL.map(InitialState::name).to_vec())?;
         let seed = u64::from_str_radix(seed, 16).map_err(|_| error("seed", "hexadecimal digits", seed))?;
         let shape = parse_shape(shape).ok_or_else(|| {
-            error("shape", "BxLxW with B and W at least 1 and at most 2^26 elements", shape)
+            error("shape", "BxLxW with B and W at least 1 and at most 2^24 elements", shape)
         })?;
         Ok(Self {
             shape,
@@ -191,7 +191,7 @@ fn parse_shape(text: &str) -> Option<Shape> {
     let sizes: Vec<usize> = text.split('x').map(str::parse).collect::<Result<_, _>>().ok()?;
     let &[batch, length, width] = sizes.as_slice() else { return None };
     let elements = batch.checked_mul(length.max(1))?.checked_mul(width)?;
-    (batch > 0 && width > 0 && elements <= 1 << 26).then_some(Shape { batch, length, width })
+    (batch > 0 && width > 0 && elements <= 1 << 24).then_some(Shape { batch, length, width })
 }
 
 #[cfg(test)]
