@@ -4,7 +4,7 @@ use plumbline_reference::{Bound, Quantity, Truth};
 use serde::Serialize;
 
 use crate::budget::Rule;
-use crate::executor::{Outcome, Output};
+use crate::executor::{Outcome, Output, is_elementwise};
 use crate::measure::{Measure, Profile, measure, profile};
 
 /// What is thought of one execution.
@@ -124,7 +124,8 @@ fn compare(
     let value: Vec<f64> = expected.value.iter().copied().collect();
     let envelope: Vec<f64> = expected.envelope.iter().copied().collect();
     let measure = measure(computed, &value, &envelope);
-    let profile = measure.worst.as_ref().filter(|w| w.ratio > 1.0).and_then(|worst| {
+    let along_time = is_elementwise(quantity);
+    let profile = measure.worst.as_ref().filter(|w| along_time && w.ratio > 1.0).and_then(|worst| {
         let &[batch, _, channel] = worst.index.as_slice() else { return None };
         profile(computed, &value, &envelope, (batch, channel), is_adjoint(quantity))
     });

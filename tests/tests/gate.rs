@@ -2,13 +2,17 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
+use ndarray::{Array1, Array2, Array3};
 use plumbline_conformance::campaign::{Campaign, golden_names};
-use plumbline_conformance::examine::Record;
+use plumbline_conformance::case::{Case, Origin};
+use plumbline_conformance::examine::{Record, examine};
 use plumbline_conformance::executor::{Executor, VirtualExecutor};
+use plumbline_conformance::judge::Verdict;
 use plumbline_conformance::ledger::Ledger;
 use plumbline_conformance::report::{Counters, verdict_table};
 use plumbline_conformance::strategy::Regime;
 use plumbline_gpu::catalog::KERNELS;
+use plumbline_reference::{Gates, Inputs, Problem};
 use plumbline_tests::cases;
 
 fn virtual_executors() -> Vec<Box<dyn Executor>> {
@@ -48,6 +52,42 @@ fn the_same_seed_gives_the_same_records() {
     let campaign = Campaign { cases: 13, seed: 3, regimes: Vec::new(), golden: false };
     let figures = |records: &[Record]| serde_json::to_string(records).unwrap();
     assert_eq!(figures(&run(&campaign)), figures(&run(&campaign)));
+}
+
+/// An infinity beside a gate or a decay that underflows in f32: 0 times infinity is NaN there, infinity in the truth.
+#[test]
+fn infinities_beside_underflow_fail_no_honest_kernel() {
+    type Poison = fn(&mut Inputs);
+    let poisons: [(&str, Poison); 4] = [
+        ("x", |i| i.x[[0, 0, 0]] = f64::INFINITY),
+        ("dy", |i| i.dy[[0, 1, 0]] = f64::INFINITY),
+        ("h0", |i| i.h0 = Some(ndarray::array![[f64::NEG_INFINITY, 1.0]])),
+        ("dlast", |i| i.dlast[[0, 0]] = f64::INFINITY),
+    ];
+    let shape = (1, 3, 2);
+    for (name, poison) in poisons {
+        for (u, v, a_param) in
+            [(-200.0, 0.0, -4.0), (0.0, -200.0, -4.0), (0.0, 0.0, 40.0), (200.0, 200.0, 100.0)]
+        {
+            let mut inputs = Inputs {
+                x: Array3::ones(shape),
+                gates: Gates::Logits { u: Array3::from_elem(shape, u), v: Array3::from_elem(shape, v) },
+                a_param: Array1::from_elem(2, a_param),
+                reset: Array2::from_elem((1, 3), false),
+                h0: None,
+                dy: Array3::ones(shape),
+                dlast: Array2::ones((1, 2)),
+            };
+            poison(&mut inputs);
+            for executor in virtual_executors() {
+                let problem = Problem::new(inputs.clone()).unwrap();
+                let origin = Origin::File(format!("{name} infinite, u {u}, v {v}, a_param {a_param}"));
+                let case = Case::of_problem(origin, problem, executor.subject().storage).unwrap();
+                let record = examine(&case, executor.as_ref(), &Ledger::default());
+                assert_eq!(record.verdict, Verdict::Conforms, "{} {}", record.kernel, record.origin);
+            }
+        }
+    }
 }
 
 /// The full error summary of every kernel: the machine is deterministic, so every figure is pinned.

@@ -30,7 +30,8 @@ pub(super) struct Check {
     /// Safetensors file with the outputs to judge.
     #[arg(long, value_name = "FILE")]
     actual: PathBuf,
-    /// What your program rounds: f32 everywhere, or bf16 inputs and outputs with f32 between.
+    /// What your program rounds: f32 everywhere, or bf16 inputs and outputs with f32 between; -fast allows
+    /// exponentials by the hardware's ex2.
     #[arg(long, value_enum, default_value = "f32")]
     plan: Plan,
     /// Kind of the case, where its names leave a choice: rglru_projected or rglru_logits.

@@ -15,13 +15,17 @@ pub(super) enum Plan {
     F32,
     /// Inputs and outputs in bf16, everything between in f32.
     Bf16,
+    /// f32 with hardware base-2 exponentials of a rounded product (`ex2.approx`).
+    F32Fast,
+    /// The same with inputs and outputs in bf16.
+    Bf16Fast,
 }
 
 impl Plan {
     pub(super) const fn storage(self) -> Storage {
         match self {
-            Self::F32 => Storage::F32,
-            Self::Bf16 => Storage::Bf16,
+            Self::F32 | Self::F32Fast => Storage::F32,
+            Self::Bf16 | Self::Bf16Fast => Storage::Bf16,
         }
     }
 
@@ -29,6 +33,7 @@ impl Plan {
         match self {
             Self::F32 => RoundingPlan::f32(),
             Self::Bf16 => RoundingPlan::f32_io_bf16(),
+            Self::F32Fast | Self::Bf16Fast => RoundingPlan::f32_fast(),
         }
     }
 }

@@ -88,10 +88,10 @@ pub trait Executor: Sync {
     fn run(&self, case: &Case) -> Outcome;
 }
 
-/// Where a quantity is stored: elementwise ones in the storage type, states and parameters' gradients in f32.
+/// Whether a quantity has one element for every token and channel.
 #[must_use]
-pub fn stored_as(quantity: Quantity, storage: Storage) -> Storage {
-    let elementwise = matches!(
+pub fn is_elementwise(quantity: Quantity) -> bool {
+    matches!(
         quantity,
         Quantity::Y
             | Quantity::U
@@ -100,6 +100,11 @@ pub fn stored_as(quantity: Quantity, storage: Storage) -> Storage {
             | Quantity::DxTotal
             | Quantity::Du
             | Quantity::Dv
-    );
-    if elementwise || storage == Storage::F64 { storage } else { Storage::F32 }
+    )
+}
+
+/// Where a quantity is stored: elementwise ones in the storage type, states and parameters' gradients in f32.
+#[must_use]
+pub fn stored_as(quantity: Quantity, storage: Storage) -> Storage {
+    if is_elementwise(quantity) || storage == Storage::F64 { storage } else { Storage::F32 }
 }

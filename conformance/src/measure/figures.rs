@@ -9,6 +9,8 @@ use super::{Computed, distance, ratio};
 pub struct Worst {
     /// Index along every axis.
     pub index: Vec<usize>,
+    /// Row-major position.
+    pub position: usize,
     /// The stored number.
     #[serde(serialize_with = "words")]
     pub got: f64,
@@ -33,7 +35,7 @@ pub struct Measure {
     pub ratio: f64,
     /// Elements beyond their envelope.
     pub beyond: usize,
-    /// Elements whose envelope is infinite, since an intermediate result may overflow: they are not judged.
+    /// Elements that an infinite envelope leaves open, since an intermediate result may overflow: they are not judged.
     pub unbounded: usize,
     /// Largest |got - truth|.
     #[serde(serialize_with = "words")]
@@ -74,7 +76,7 @@ pub fn measure(computed: &Computed, truth: &[f64], envelope: &[f64]) -> Measure 
     for (i, ((&got, &truth), &envelope)) in computed.values.iter().zip(truth).zip(envelope).enumerate() {
         sums.add(i, got, truth, envelope, computed);
     }
-    sums.finish(computed)
+    sums.finish()
 }
 
 #[derive(Default)]
@@ -89,7 +91,7 @@ struct Sums {
     truth2: f64,
     got2: f64,
     dot: f64,
-    worst: Option<(usize, Worst)>,
+    worst: Option<Worst>,
 }
 
 impl Sums {
@@ -97,9 +99,10 @@ impl Sums {
         self.elements += 1;
         let ratio = element_ratio(got, truth, envelope, computed);
         self.beyond += usize::from(ratio > 1.0);
-        self.unbounded += usize::from(is_unbounded(truth, envelope));
-        if ratio > self.worst.as_ref().map_or(0.0, |(_, w)| w.ratio) {
-            self.worst = Some((i, Worst { index: Vec::new(), got, truth, envelope, ratio }));
+        self.unbounded += usize::from(is_unbounded(got, truth, envelope));
+        if ratio > self.worst.as_ref().map_or(0.0, |w| w.ratio) {
+            self.worst =
+                Some(Worst { index: unravel(i, &computed.shape), position: i, got, truth, envelope, ratio });
         }
         self.norms(got, truth, computed);
     }
@@ -121,8 +124,8 @@ impl Sums {
         self.dot += got * truth;
     }
 
-    fn finish(self, computed: &Computed) -> Measure {
-        let worst = self.worst.map(|(i, worst)| Worst { index: unravel(i, &computed.shape), ..worst });
+    fn finish(self) -> Measure {
+        let worst = self.worst;
         Measure {
             elements: self.elements,
             ratio: worst.as_ref().map_or(0.0, |w| w.ratio),
@@ -143,10 +146,10 @@ impl Sums {
     }
 }
 
-/// Ratio of one element; 0 where the envelope is unbounded, infinite where the truth is not finite and not met.
+/// Ratio of one element; 0 where the element cannot be judged.
 pub(super) fn element_ratio(got: f64, truth: f64, envelope: f64, computed: &Computed) -> f64 {
     let distance = distance(computed.storage, got, truth);
-    if is_unbounded(truth, envelope) {
+    if is_unbounded(got, truth, envelope) {
         0.0
     } else if distance.is_infinite() {
         f64::INFINITY
@@ -155,8 +158,14 @@ pub(super) fn element_ratio(got: f64, truth: f64, envelope: f64, computed: &Comp
     }
 }
 
-fn is_unbounded(truth: f64, envelope: f64) -> bool {
-    truth.is_finite() && envelope.is_infinite()
+/// Whether an infinite envelope leaves the element open.
+///
+/// Where the truth is finite, an intermediate result may overflow: anything may stand there. Where it is not, a
+/// factor beside the infinity may underflow to 0, and 0 times infinity is NaN: NaN and infinity may then stand for
+/// each other, but no number for them, nor one infinity for the other.
+fn is_unbounded(got: f64, truth: f64, envelope: f64) -> bool {
+    let non_finite_pair = !got.is_finite() && got.is_nan() != truth.is_nan();
+    envelope.is_infinite() && (truth.is_finite() || non_finite_pair)
 }
 
 fn quotient(a: f64, b: f64) -> f64 {
@@ -216,8 +225,18 @@ mod tests {
     fn an_unbounded_element_is_counted_and_not_judged() {
         let m = measure(&computed(&[f64::NAN, 1.0]), &[1.0, 1.0], &[f64::INFINITY, 1.0]);
         assert_eq!((m.ratio, m.unbounded), (0.0, 1));
-        let m = measure(&computed(&[1.0]), &[f64::INFINITY], &[f64::INFINITY]);
-        assert_eq!((m.ratio, m.unbounded), (f64::INFINITY, 0));
+        let inf = f64::INFINITY;
+        let one = |got: f64, truth: f64, envelope: f64| {
+            let m = measure(&computed(&[got]), &[truth], &[envelope]);
+            (m.ratio, m.unbounded)
+        };
+        assert_eq!(one(f64::NAN, inf, inf), (0.0, 1), "0 times infinity, where a gate underflows");
+        assert_eq!(one(inf, f64::NAN, inf), (0.0, 1));
+        assert_eq!(one(f64::NAN, inf, 1.0), (inf, 0), "no gate can underflow");
+        assert_eq!(one(1.0, inf, inf), (inf, 0));
+        assert_eq!(one(1.0, f64::NAN, inf), (inf, 0));
+        assert_eq!(one(-inf, inf, inf), (inf, 0));
+        assert_eq!(one(inf, inf, inf), (0.0, 0));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use plumbline_reference::Quantity;
 use crate::budget::shares;
 use crate::case::Case;
 use crate::examine::Record;
-use crate::executor::Subject;
+use crate::executor::{Subject, is_elementwise};
 use crate::judge::{TensorRecord, Verdict, ratio_text};
 use crate::measure::Worst;
 
@@ -87,7 +87,7 @@ fn describe(text: &mut String, tensor: &TensorRecord, worst: &Worst, case: &Case
             profile.beyond
         );
     }
-    if let &[b, t, _] = worst.index.as_slice() {
+    if let (true, &[b, t, _]) = (is_elementwise(tensor.quantity), worst.index.as_slice()) {
         let first = tensor.profile.as_ref().map_or(t, |p| p.first);
         let _ = writeln!(text, "  near    {}", neighbourhood(case, b, first));
     }
@@ -109,7 +109,7 @@ fn budget(tensor: &TensorRecord, worst: &Worst, case: &Case, subject: &Subject) 
     if case.origin.is_exact() {
         return "none: every result is exactly representable, equality is demanded".to_owned();
     }
-    let Some(position) = ravel(&worst.index, tensor, case) else { return "unknown".to_owned() };
+    let position = worst.position;
     let shares = shares(&case.problem, &subject.plan, tensor.quantity, position);
     if shares.is_empty() {
         return "no stage may leave an error there".to_owned();
@@ -120,14 +120,4 @@ fn budget(tensor: &TensorRecord, worst: &Worst, case: &Case, subject: &Subject) 
         .map(|s| format!("{} {:.0}%", s.stage, 100.0 * s.envelope / worst.envelope.max(f64::MIN_POSITIVE)))
         .collect();
     format!("of the envelope there: {}", parts.join(", "))
-}
-
-fn ravel(index: &[usize], tensor: &TensorRecord, case: &Case) -> Option<usize> {
-    let shape = case.problem.shape();
-    match (tensor.quantity, index) {
-        (Quantity::DaParam, &[w]) => Some(w),
-        (_, &[b, w]) => Some(b * shape.width + w),
-        (_, &[b, t, w]) => Some((b * shape.length + t) * shape.width + w),
-        _ => None,
-    }
 }
