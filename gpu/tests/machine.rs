@@ -2,71 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
+mod common;
+
+use common::{HEAD, MINUS_ONE, QNAN, bits, compute, float, integer, kernel, launch, program, run_on, trap};
 use plumbline_gpu::buffer::{Buffer, BufferSet, Dtype, Role};
 use plumbline_gpu::launch::{Argument, Launch};
-use plumbline_gpu::machine::{LoadError, Machine, Program, Statistics, Trap, TrapKind};
+use plumbline_gpu::machine::{LoadError, Machine, Program, TrapKind};
 use plumbline_gpu::ptx;
-
-const HEAD: &str = ".version 8.5\n.target sm_80\n.address_size 64\n";
-
-/// A kernel with two pointers: `%rd1` the input plus 4 bytes a thread, `%rd2` the output plus 4 bytes a thread.
-fn kernel(body: &str) -> String {
-    format!(
-        "{HEAD}.visible .entry k(.param .u64 a, .param .u64 b)\n{{\n\
-         .reg .pred %p<9>; .reg .b16 %rs<9>; .reg .b32 %r<33>; .reg .f32 %f<33>; .reg .b64 %rd<17>; .reg .f64 %fd<9>;\n\
-         .shared .align 4 .b8 tile[512];\n\
-         ld.param.u64 %rd1, [a]; ld.param.u64 %rd2, [b];\n\
-         mov.u32 %r1, %tid.x; mul.wide.u32 %rd3, %r1, 4; add.s64 %rd1, %rd1, %rd3; add.s64 %rd2, %rd2, %rd3;\n\
-         {body}\nret;\n}}\n"
-    )
-}
-
-fn program(text: &str) -> Program {
-    Program::load(&ptx::parse("test.ptx", text).unwrap(), "k").unwrap()
-}
-
-fn bits(values: &[u32]) -> Buffer {
-    Buffer::input_f32("input", &values.iter().map(|&b| f32::from_bits(b)).collect::<Vec<_>>())
-}
-
-fn launch(threads: u32) -> Launch {
-    Launch {
-        entry: "k".to_owned(),
-        grid: [1, 1, 1],
-        block: [threads, 1, 1],
-        shared_bytes: 0,
-        arguments: Vec::new(),
-    }
-}
-
-fn run_on(text: &str, input: &[u32], outputs: usize, threads: u32) -> Result<(Vec<u32>, Statistics), Trap> {
-    let mut buffers = BufferSet::default();
-    let a = buffers.push(bits(input));
-    let b = buffers.push(Buffer::poisoned("output", Dtype::F32, Role::Output, outputs));
-    let launch = Launch { arguments: vec![Argument::Buffer(a), Argument::Buffer(b)], ..launch(threads) };
-    let statistics = Machine { instruction_budget: 100_000 }.run(&program(text), &launch, &mut buffers)?;
-    Ok((buffers.as_slice()[1].bits(), statistics))
-}
-
-/// One thread that loads `x`, `y`, `z` into `%r10..12` and as floats into `%f10..12`, and stores `%r20`.
-fn compute(body: &str, inputs: [u32; 3]) -> u32 {
-    let text = kernel(&format!(
-        "ld.global.u32 %r10, [%rd1]; ld.global.u32 %r11, [%rd1+4]; ld.global.u32 %r12, [%rd1+8];\n\
-         mov.b32 %f10, %r10; mov.b32 %f11, %r11; mov.b32 %f12, %r12;\n{body}\nst.global.u32 [%rd2], %r20;"
-    ));
-    run_on(&text, &inputs, 1, 1).unwrap().0[0]
-}
-
-fn integer(body: &str, x: u32, y: u32, z: u32) -> u32 {
-    compute(body, [x, y, z])
-}
-
-fn float(body: &str, x: f32, y: f32, z: f32) -> u32 {
-    compute(&format!("{body}\nmov.b32 %r20, %f20;"), [x.to_bits(), y.to_bits(), z.to_bits()])
-}
-
-const QNAN: u32 = 0x7fff_ffff;
-const MINUS_ONE: u32 = u32::MAX;
 
 #[test]
 fn integer_arithmetic() {
@@ -223,10 +165,6 @@ fn barriers_order_warps() {
     assert!(run_on(&without, &[0; 128], 128, 128).is_err());
 }
 
-fn trap(body: &str, threads: u32) -> Trap {
-    run_on(&kernel(body), &[1, 2, 3, 4], 4, threads).unwrap_err()
-}
-
 #[test]
 fn accesses_outside_a_buffer_trap_and_name_it() {
     let past = trap("ld.global.u32 %r20, [%rd1+16];", 1);
@@ -283,7 +221,7 @@ fn endless_loops_trap() {
 #[test]
 fn a_barrier_for_some_threads_of_a_warp_traps() {
     let divergent = trap("setp.eq.s32 %p1, %r1, 0; @%p1 bra SKIP; bar.sync 0; SKIP:", 4);
-    assert!(matches!(divergent.kind, TrapKind::DivergentBarrier), "{divergent}");
+    assert!(matches!(divergent.kind, TrapKind::DivergentBarrier { .. }), "{divergent}");
 }
 
 #[test]
@@ -301,7 +239,7 @@ fn launches_that_do_not_fit_are_refused() {
         &|l| l.entry = "other".to_owned(),
         &|l| l.grid[1] = 0,
         &|l| l.block = [1025, 1, 1],
-        &|l| l.shared_bytes = 64,
+        &|l| l.shared_bytes = 232_449,
         &|l| l.arguments.truncate(1),
         &|l| l.arguments[0] = Argument::I32(7),
     ];
@@ -315,8 +253,10 @@ fn launches_that_do_not_fit_are_refused() {
 fn what_the_machine_cannot_do_is_refused_at_load_time() {
     for (body, word) in [
         ("tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd1, {%f5, %f6}];", "tex"),
-        ("add.rz.f32 %f1, %f10, %f11;", "rz"),
-        ("fma.rn.ftz.f32 %f1, %f2, %f3, %f4;", "ftz"),
+        ("add.rz.f64 %fd1, %fd2, %fd3;", "not rounded to nearest"),
+        ("add.rn.f16 %rs1, %rs2, %rs3;", "f16"),
+        ("setp.lt.wrong.f32 %p1, %f10, %f11;", "wrong"),
+        ("add.s32 %rd1, %r2, %r3;", "%rd1, which is .b64"),
         ("atom.global.add.u32 %r2, [%rd1], 1;", "atom"),
     ] {
         let text = kernel(body);

@@ -32,9 +32,13 @@ fn lines() -> Vec<&'static str> {
 
 /// The forward kernel alone: short enough to be damaged many times.
 fn forward() -> String {
+    alone("rglru_forward_serial_f32")
+}
+
+fn alone(entry: &str) -> String {
     let text = RGLRU_SERIAL.ptx;
     let head = &text[..text.find(".visible .entry").unwrap_or(0)];
-    let start = text.find(".visible .entry rglru_forward_serial_f32").unwrap_or(0);
+    let start = text.find(&format!(".visible .entry {entry}(")).unwrap_or(0);
     let end = text[start..].find("\n}\n").map_or(text.len(), |n| start + n + 3);
     format!("{head}{}", &text[start..end])
 }
@@ -77,8 +81,13 @@ proptest! {
 
     /// A program that still loads must end, or trap with a message, on real buffers: never panic.
     #[test]
-    fn a_damaged_program_runs_or_traps(at in any::<prop::sample::Index>(), how in 0..3, digit in 0u8..10) {
-        let text = forward();
+    fn a_damaged_program_runs_or_traps(
+        at in any::<prop::sample::Index>(),
+        how in 0..3,
+        digit in 0u8..10,
+        kernel in prop::sample::select(vec![KERNELS[0], KERNELS[2]]),
+    ) {
+        let text = alone(kernel.name);
         let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
         let start = lines.iter().position(|l| l.contains("ld.param")).unwrap_or(0);
         let at = start + at.index(lines.len() - start - 1);
@@ -92,9 +101,9 @@ proptest! {
             }
         }
         let Ok(module) = ptx::parse("damaged.ptx", &lines.join("\n")) else { return Ok(()) };
-        let Ok(program) = Program::load(&module, "rglru_forward_serial_f32") else { return Ok(()) };
-        let mut pipeline = pipeline(KERNELS[0]);
-        let machine = Machine { instruction_budget: 20_000 };
+        let Ok(program) = Program::load(&module, kernel.name) else { return Ok(()) };
+        let mut pipeline = pipeline(kernel);
+        let machine = Machine { instruction_budget: 20_000, ..Machine::default() };
         if let Err(trap) = machine.run(&program, &pipeline.launches[0], &mut pipeline.buffers) {
             prop_assert!(!trap.to_string().is_empty());
         }

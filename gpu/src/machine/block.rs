@@ -1,106 +1,166 @@
-//! One block after the other: warps in turn, from barrier to barrier; what an instruction does is left to `step`.
+//! One block of threads: filling its warps, running them in turn, and its barriers; the grid is left to `grid`.
 
-use super::Statistics;
-use super::error::{Site, Trap, TrapKind};
 use super::memory::Memory;
-use super::program::Program;
-use super::warp::{Fault, Pause, Warp};
+use super::program::{Content, Preset, Program, Special};
+use super::registers::LANES;
+use super::step::Counts;
+use super::trap::TrapKind;
+use super::warp::{State, Stop, Surroundings, Warp};
 use crate::launch::Launch;
 
-/// What the warps of a launch share.
-pub(super) struct Context<'a> {
-    pub(super) launch: &'a Launch,
-    pub(super) block_index: [u32; 3],
-    parameters: Vec<u8>,
-    budget: u64,
-    pub(super) statistics: Statistics,
+/// A fault with the warp it happened in.
+pub(crate) struct Crash {
+    pub(crate) warp: usize,
+    pub(crate) stop: Stop,
 }
 
-impl<'a> Context<'a> {
-    pub(super) fn new(launch: &'a Launch, parameters: Vec<u8>, budget: u64) -> Self {
-        Self { launch, block_index: [0; 3], parameters, budget, statistics: Statistics::default() }
+pub(crate) struct Block<'a> {
+    program: &'a Program,
+    launch: &'a Launch,
+    warps: Vec<Warp>,
+    arch: pulp::Arch,
+    budget: u64,
+    /// Barriers completed, over all blocks: races are told apart by it.
+    epoch: u32,
+}
+
+impl<'a> Block<'a> {
+    /// A block of the launch's shape; `parameters` holds the bytes of each.
+    pub(crate) fn new(program: &'a Program, launch: &'a Launch, parameters: &[Vec<u8>], budget: u64) -> Self {
+        let threads = launch.block.iter().product::<u32>() as usize;
+        let warps = (0..threads.div_ceil(LANES)).map(|index| {
+            let lanes = (threads - index * LANES).min(LANES);
+            let mut warp = Warp::new(program, index, u32::MAX >> (LANES - lanes));
+            for preset in &program.presets {
+                fill(&mut warp, preset, |lane| match preset.content {
+                    Content::Constant(value) => value,
+                    Content::Special(special) => special_value(special, launch, program, index, lane),
+                    Content::Parameter { index, offset, width, signed } => {
+                        parameter(parameters.get(index).map_or(&[], Vec::as_slice), offset, width, signed)
+                    }
+                });
+            }
+            warp.registers.predicates[0] = u32::MAX;
+            warp
+        });
+        Self { program, launch, warps: warps.collect(), arch: pulp::Arch::new(), budget, epoch: 1 }
     }
 
-    pub(super) fn parameters(&self) -> &[u8] {
-        &self.parameters
+    /// Runs the block at this place of the grid.
+    pub(crate) fn run(
+        &mut self,
+        place: [u32; 3],
+        memory: &mut Memory,
+        counts: &mut Counts,
+    ) -> Result<(), Crash> {
+        memory.start_block();
+        for warp in &mut self.warps {
+            for preset in &self.program.presets {
+                if let Content::Special(Special::Block(axis)) = preset.content {
+                    fill(warp, preset, |_| u64::from(place.get(axis).copied().unwrap_or(0)));
+                }
+            }
+            warp.restart();
+        }
+        loop {
+            self.turn(memory, counts)?;
+            if self.warps.iter().all(|warp| warp.state == State::Done) {
+                self.epoch += 1;
+                return Ok(());
+            }
+            self.barrier()?;
+        }
     }
 
-    /// Threads of a block.
-    pub(super) fn threads(&self) -> u32 {
-        self.launch.block.iter().product()
-    }
-
-    /// Index of a thread from its linear one.
-    pub(super) fn thread(&self, linear: u32) -> [u32; 3] {
-        let [x, y, _] = self.launch.block;
-        [linear % x, linear / x % y, linear / x / y]
-    }
-
-    /// Counts one warp instruction.
-    #[inline(always)]
-    pub(super) fn spend(&mut self, lanes: u32) -> Result<(), TrapKind> {
-        self.statistics.warp_instructions += 1;
-        self.statistics.lane_instructions += u64::from(lanes);
-        if self.statistics.warp_instructions > self.budget {
-            return Err(TrapKind::BudgetExceeded { budget: self.budget });
+    /// Each warp in turn up to its next barrier.
+    fn turn(&mut self, memory: &mut Memory, counts: &mut Counts) -> Result<(), Crash> {
+        for (index, warp) in self.warps.iter_mut().enumerate() {
+            if warp.state != State::Ready {
+                continue;
+            }
+            let mut around = Surroundings {
+                program: self.program,
+                arch: self.arch,
+                memory,
+                counts,
+                budget: self.budget,
+                block_epoch: self.epoch,
+            };
+            warp.run(&mut around).map_err(|stop| Crash { warp: index, stop })?;
         }
         Ok(())
     }
-}
 
-/// Runs every block of a launch.
-#[inline(always)]
-pub(super) fn run_grid(program: &Program, context: &mut Context, memory: &mut Memory) -> Result<(), Trap> {
-    let [gx, gy, gz] = context.launch.grid;
-    for z in 0..gz {
-        for y in 0..gy {
-            for x in 0..gx {
-                context.block_index = [x, y, z];
-                run_block(program, context, memory)?;
-                context.statistics.blocks += 1;
-            }
+    /// Opens the barrier at which all warps wait. After a turn none is ready, so anything else never opens.
+    fn barrier(&mut self) -> Result<(), Crash> {
+        let waiting = self.warps.iter().position(|warp| matches!(warp.state, State::AtBarrier(_)));
+        let Some(waiting) = waiting else { return Ok(()) };
+        let state = self.warps[waiting].state;
+        if let Some(other) = self.warps.iter().position(|warp| warp.state != state) {
+            let why = match self.warps[other].state {
+                State::AtBarrier(id) => format!("warp {other} waits at barrier {id}"),
+                _ => format!("warp {other} has exited"),
+            };
+            let why = format!("warp {waiting} waits at {}, but {why}", barrier_name(state));
+            let kind = TrapKind::DivergentBarrier { why };
+            // The warp has moved on to the instruction after the barrier.
+            let warp = &self.warps[waiting];
+            let stop = Stop { pc: warp.pc().saturating_sub(1), lane: warp.first_lane(), kind };
+            return Err(Crash { warp: waiting, stop });
         }
+        self.warps.iter_mut().for_each(|warp| warp.state = State::Ready);
+        self.epoch += 1;
+        Ok(())
     }
-    Ok(())
-}
 
-#[inline(always)]
-fn run_block(program: &Program, context: &mut Context, memory: &mut Memory) -> Result<(), Trap> {
-    memory.next_block();
-    let count = context.threads().div_ceil(32);
-    let mut warps: Vec<Option<Warp>> =
-        (0..count).map(|w| Some(Warp::new(program, context, w * 32))).collect();
-    loop {
-        let mut waiting = 0;
-        for slot in &mut warps {
-            let Some(warp) = slot else { continue };
-            match warp.run(program, context, memory) {
-                Ok(Pause::Barrier) => waiting += 1,
-                Ok(Pause::Ended) => *slot = None,
-                Err(fault) => return Err(locate(program, context, fault.lane + warp.thread(0), fault)),
-            }
-        }
-        if waiting == 0 {
-            return Ok(());
-        }
-        if waiting < warps.len() {
-            let kind = TrapKind::Deadlock { waiting, warps: warps.len() };
-            return Err(Trap { site: None, kind });
-        }
+    /// `%tid` of a linear thread index.
+    pub(crate) fn thread(&self, linear: usize) -> [u32; 3] {
+        coordinates(linear, self.launch.block)
     }
 }
 
-#[cold]
-fn locate(program: &Program, context: &Context, thread: u32, fault: Fault) -> Trap {
-    let site = program.origins.get(fault.pc).map(|origin| {
-        Box::new(Site {
-            entry: program.entry.clone(),
-            source: origin.source.clone(),
-            ptx_line: origin.line,
-            text: origin.text.clone(),
-            block: context.block_index,
-            thread: context.thread(thread),
-        })
-    });
-    Trap { site, kind: fault.kind }
+fn barrier_name(state: State) -> String {
+    if let State::AtBarrier(id) = state { format!("barrier {id}") } else { "no barrier".to_owned() }
+}
+
+fn fill(warp: &mut Warp, preset: &Preset, value: impl Fn(usize) -> u64) {
+    for lane in 0..LANES {
+        warp.registers.set_lane(preset.bank, preset.row, lane, value(lane));
+    }
+}
+
+fn coordinates(linear: usize, [x, y, _]: [u32; 3]) -> [u32; 3] {
+    let (x, y) = (x as usize, y as usize);
+    [linear % x, linear / x % y, linear / (x * y)].map(|c| u32::try_from(c).unwrap_or(0))
+}
+
+fn parameter(bytes: &[u8], offset: usize, width: usize, signed: bool) -> u64 {
+    let part = bytes.get(offset..offset + width).unwrap_or(&[]);
+    let value = part.iter().rev().fold(0, |value: u64, &byte| value << 8 | u64::from(byte));
+    let unused = u32::try_from(64 - 8 * width).unwrap_or(0);
+    if signed { ((value << unused).cast_signed() >> unused).cast_unsigned() } else { value }
+}
+
+fn special_value(special: Special, launch: &Launch, program: &Program, warp: usize, lane: usize) -> u64 {
+    let threads = launch.block.iter().product::<u32>() as usize;
+    let axis = |extents: [u32; 3], axis: usize| u64::from(extents.get(axis).copied().unwrap_or(1));
+    match special {
+        Special::Thread(a) => axis(coordinates(warp * LANES + lane, launch.block), a),
+        Special::ThreadCount(a) => axis(launch.block, a),
+        Special::BlockCount(a) => axis(launch.grid, a),
+        Special::Block(_) | Special::Zero => 0,
+        Special::One => 1,
+        Special::Lane => lane as u64,
+        Special::Warp => warp as u64,
+        Special::WarpCount => threads.div_ceil(LANES) as u64,
+        Special::LanesEqual => 1 << lane,
+        Special::LanesBelow => (1 << lane) - 1,
+        Special::LanesBelowOrEqual => (2 << lane) - 1,
+        Special::LanesAbove => 0xffff_ffff & !((2 << lane) - 1),
+        Special::LanesAboveOrEqual => 0xffff_ffff & !((1 << lane) - 1),
+        Special::DynamicShared => u64::from(launch.shared_bytes),
+        Special::TotalShared => {
+            u64::from(launch.shared_bytes) + program.shared.iter().map(|v| v.size as u64).sum::<u64>()
+        }
+    }
 }

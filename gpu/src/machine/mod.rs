@@ -1,81 +1,80 @@
-//! The virtual device: executes one entry of a PTX module on the CPU, warp by warp, and checks every access; kernels and their meaning are left to the catalogue.
+//! The PTX machine: executes a kernel on the CPU as a GPU would, and stops at the first thing a GPU would let pass; reading PTX text is left to `ptx`.
 //!
-//! Warps of 32 lanes run in lock-step; diverged threads meet again at immediate post-dominators; blocks run one after
-//! the other, warps of a block in turn from barrier to barrier. Results are the same in every run. IEEE operations are
-//! exact; approximate ones are evaluated in f64 and rounded once.
-//!
-//! Every buffer has its own terabyte of address space, so that an overrun never lands in a neighbour and 32-bit address
-//! arithmetic that wraps is seen.
+//! Warps of 32 lanes run in lock-step and meet again at immediate post-dominators; blocks run one after the other.
+//! The same launch gives the same bits on every run.
 
-#![expect(
-    clippy::inline_always,
-    reason = "only what is inlined into the dispatched loop is compiled for its instruction set"
-)]
-
+mod access;
+mod approximate;
+mod assignment;
 mod block;
+mod collective;
 mod decode;
-mod error;
-mod flow;
-mod launch;
+mod graph;
+mod grid;
 mod memory;
 mod number;
-mod op;
+mod operation;
 mod program;
+mod race;
+mod registers;
+mod space;
 mod step;
+mod trap;
 mod warp;
 
-pub use error::{LoadError, Site, Trap, TrapKind};
-pub use program::Program;
+pub use program::{LoadError, Program};
+pub use trap::{Direction, LaunchError, Place, Site, SourceLocation, Trap, TrapKind};
 
 use crate::buffer::BufferSet;
 use crate::launch::Launch;
 
-/// A machine: the limits under which programs run.
+/// The settings under which programs run. Holds no state: one machine may run many programs at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Machine {
-    /// Warp instructions that one launch may execute.
+    /// Most warp instructions of a launch; one more is a trap.
     pub instruction_budget: u64,
+    /// Checks beyond those that are always made (bounds, alignment, read-only buffers, registers, barriers).
+    pub checks: Checks,
+}
+
+/// Checks that can be switched off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Checks {
+    /// Reads of memory that nothing has written.
+    pub uninitialised: bool,
+    /// Data races in shared memory.
+    pub races: bool,
 }
 
 impl Default for Machine {
-    /// A budget of ten billion: minutes of time, more than any case needs.
+    /// All checks, and a budget of 2^32 warp instructions: minutes of running.
     fn default() -> Self {
-        Self { instruction_budget: 10_000_000_000 }
+        Self { instruction_budget: 1 << 32, checks: Checks { uninitialised: true, races: true } }
     }
 }
 
-/// What a launch executed.
+/// What a launch did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
-    /// Blocks.
+    /// Blocks run.
     pub blocks: u64,
-    /// Instructions of warps.
+    /// PTX instructions executed, counted once a warp.
     pub warp_instructions: u64,
-    /// The same, each times the threads that were together at it.
+    /// PTX instructions executed, counted once an active lane.
     pub lane_instructions: u64,
 }
 
 impl Machine {
-    /// Runs a launch to its end; outputs and scratch are then in `buffers`.
+    /// Runs one launch to its end. After a trap the buffers hold what was written until then.
     ///
     /// # Errors
-    /// The first trap, with its place; buffers then hold what was written until there.
+    /// If the launch does not fit the program, or anything is found while it runs.
     pub fn run(
         &self,
         program: &Program,
         launch: &Launch,
         buffers: &mut BufferSet,
     ) -> Result<Statistics, Trap> {
-        let bad = |kind| Trap { site: None, kind };
-        launch::check(program, launch).map_err(bad)?;
-        let parameters = launch::parameters(program, launch, buffers).map_err(bad)?;
-        let mut context = block::Context::new(launch, parameters, self.instruction_budget);
-        let shared = program.shared_bytes + launch.shared_bytes as usize;
-        let mut memory = memory::Memory::new(buffers, shared);
-        pulp::Arch::new().dispatch(
-            #[inline(always)]
-            || block::run_grid(program, &mut context, &mut memory),
-        )?;
-        Ok(context.statistics)
+        grid::run(self, program, launch, buffers)
     }
 }

@@ -1,110 +1,155 @@
-//! A program: one entry decoded, with its registers laid out, its branches told where threads meet again, and its reads proven or marked; running it is left to `block`.
+//! A kernel ready to run: decoded instructions, tables, layout of memory, and the way back to PTX and CUDA lines; how it came about is left to `decode`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use super::access::Access;
+use super::decode;
+use super::operation::{Bank, Instruction};
+use super::step::convert::Conversion;
+use super::trap::SourceLocation;
+use crate::ptx::{Location, Module, Parameter, Position, Variable};
 
-use super::decode::{self, Decoder};
-use super::error::LoadError;
-use super::flow::{self, Node};
-use super::op::{D, Op, P, R, Slot};
-use crate::ptx::{Instruction, Module, Parameter};
-
-/// Where a constant slot's value comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) enum Preset {
-    Const(u32),
-    /// Thread, block, block size, grid size along an axis.
-    Tid(u8),
-    Ctaid(u8),
-    Ntid(u8),
-    Nctaid(u8),
-    Lane,
-    Warp,
-}
-
-/// A decoded instruction.
-#[derive(Clone, Debug)]
-pub(super) struct Step {
-    pub(super) op: Op,
-    /// Predicate and whether it is negated.
-    pub(super) guard: Option<(P, bool)>,
-    /// Registers whose reads are not proven to follow a write.
-    pub(super) check: Vec<Slot>,
-    /// Registers of that kind that this instruction writes.
-    pub(super) mark: Vec<Slot>,
-}
-
-/// Where an instruction stands, for messages.
-#[derive(Clone, Debug)]
-pub(super) struct Origin {
-    pub(super) line: u32,
-    pub(super) source: Option<String>,
-    pub(super) text: String,
-}
-
-/// One entry point, ready to run.
+/// A kernel that was checked and decoded. It is never changed by a run, so threads may share it.
 #[derive(Clone, Debug)]
 pub struct Program {
-    pub(super) entry: String,
-    pub(super) parameters: Vec<(Parameter, usize)>,
-    pub(super) parameter_bytes: usize,
-    pub(super) steps: Vec<Step>,
-    pub(super) origins: Vec<Origin>,
-    pub(super) presets32: Vec<(R, Preset)>,
-    pub(super) presets64: Vec<(D, u64)>,
-    pub(super) counts: Counts,
-    pub(super) names: BTreeMap<Slot, String>,
-    pub(super) shared_bytes: usize,
-    pub(super) dynamic_shared: bool,
-    pub(super) max_threads: Option<[u32; 3]>,
-    pub(super) required_threads: Option<[u32; 3]>,
+    pub(crate) entry: String,
+    pub(crate) ptx_name: String,
+    pub(crate) code: Vec<Instruction>,
+    /// For each decoded instruction the index of its PTX instruction in `origins`.
+    pub(crate) origin: Vec<u32>,
+    pub(crate) origins: Vec<Origin>,
+    pub(crate) files: Vec<(u32, String)>,
+    pub(crate) tables: Tables,
+    pub(crate) rows: [usize; 3],
+    pub(crate) presets: Vec<Preset>,
+    /// Names of the rows that stand for PTX registers.
+    pub(crate) names: Vec<(Bank, u16, String)>,
+    pub(crate) parameters: Vec<Parameter>,
+    pub(crate) shared: Vec<Variable>,
+    pub(crate) local: Vec<Variable>,
+    /// Module variables that live in global or constant memory.
+    pub(crate) global: Vec<Variable>,
+    pub(crate) max_threads: Option<[u32; 3]>,
+    pub(crate) required_threads: Option<[u32; 3]>,
 }
 
-/// Registers of each bank.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Counts {
-    pub(super) r: u16,
-    pub(super) d: u16,
-    pub(super) p: u16,
+/// What decoded instructions refer to by index.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tables {
+    pub(crate) accesses: Vec<Access>,
+    pub(crate) repacks: Vec<super::step::data::Repack>,
+    pub(crate) conversions: Vec<Conversion>,
+}
+
+/// Where a PTX instruction stands.
+#[derive(Clone, Debug)]
+pub(crate) struct Origin {
+    pub(crate) line: u32,
+    pub(crate) text: String,
+    pub(crate) location: Option<Location>,
+}
+
+/// A row that is filled before a warp starts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Preset {
+    pub(crate) bank: Bank,
+    pub(crate) row: u16,
+    pub(crate) content: Content,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Content {
+    Constant(u64),
+    Special(Special),
+    /// Bytes of a parameter.
+    Parameter {
+        index: usize,
+        offset: usize,
+        width: usize,
+        signed: bool,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Special {
+    Thread(usize),
+    ThreadCount(usize),
+    Block(usize),
+    BlockCount(usize),
+    Lane,
+    Warp,
+    WarpCount,
+    LanesEqual,
+    LanesBelow,
+    LanesBelowOrEqual,
+    LanesAbove,
+    LanesAboveOrEqual,
+    DynamicShared,
+    TotalShared,
+    Zero,
+    One,
+}
+
+/// Why an entry cannot be run.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LoadError {
+    /// The module has no such entry.
+    #[error("{ptx_name}: no entry `{entry}`; it has {available}")]
+    NoEntry {
+        /// Name of the PTX text.
+        ptx_name: String,
+        /// The entry asked for.
+        entry: String,
+        /// The entries there are.
+        available: String,
+    },
+    /// An instruction that the machine does not know, or not in this form.
+    #[error("{ptx_name}:{line}: {what} in `{instruction}` is not supported")]
+    Unsupported {
+        /// Name of the PTX text.
+        ptx_name: String,
+        /// Line of the instruction.
+        line: u32,
+        /// The instruction as written.
+        instruction: String,
+        /// What of it.
+        what: String,
+    },
+    /// An instruction whose operands do not fit it.
+    #[error("{ptx_name}:{line}: `{instruction}`: expected {expected}, found {found}")]
+    Operand {
+        /// Name of the PTX text.
+        ptx_name: String,
+        /// Line of the instruction.
+        line: u32,
+        /// The instruction as written.
+        instruction: String,
+        /// What it takes.
+        expected: String,
+        /// What it has.
+        found: String,
+    },
+    /// More of something than the machine has room for.
+    #[error("{ptx_name}: entry `{entry}` has {found} {what}, at most {limit} are supported")]
+    TooMany {
+        /// Name of the PTX text.
+        ptx_name: String,
+        /// The entry.
+        entry: String,
+        /// Of what.
+        what: &'static str,
+        /// How many or how large.
+        found: usize,
+        /// The limit.
+        limit: usize,
+    },
 }
 
 impl Program {
-    /// Decodes one entry of a module.
+    /// Decodes and checks one entry.
     ///
     /// # Errors
-    /// If there is no such entry, or an instruction of it is not supported.
+    /// If there is no such entry, or it holds anything that the machine would not execute faithfully.
     pub fn load(module: &Module, entry: &str) -> Result<Self, LoadError> {
-        let found = module.entry(entry).ok_or_else(|| LoadError::NoEntry {
-            module: module.source_name.clone(),
-            entry: entry.to_owned(),
-            known: module.entries().collect::<Vec<_>>().join(", "),
-        })?;
-        let mut decoder = Decoder::new(module, found);
-        let steps = found
-            .instructions
-            .iter()
-            .map(|i| decoder.step(i).map_err(|why| unsupported(module, i, why)))
-            .collect::<Result<Vec<_>, _>>()?;
-        let origins = found.instructions.iter().map(|i| origin(module, i)).collect();
-        Ok(Self::finish(decoder, steps, origins))
-    }
-
-    fn finish(decoder: Decoder, steps: Vec<Step>, origins: Vec<Origin>) -> Self {
-        let mut program = decoder.into_program(steps, origins);
-        let end = program.steps.len();
-        let nodes: Vec<Node> =
-            program.steps.iter().enumerate().map(|(i, s)| decode::node(i, s, end)).collect();
-        let meets = flow::post_dominators(&nodes);
-        let mut given: BTreeSet<Slot> = program.presets32.iter().map(|(r, _)| Slot::R(*r)).collect();
-        given.extend(program.presets64.iter().map(|(d, _)| Slot::D(*d)));
-        let unproven = flow::unproven(&nodes, &given);
-        for ((step, node), meet) in program.steps.iter_mut().zip(&nodes).zip(meets) {
-            if let Op::Branch { meet: slot, .. } = &mut step.op {
-                *slot = meet;
-            }
-            step.check = node.reads.iter().copied().filter(|s| unproven.contains(s)).collect();
-            step.mark = node.writes.iter().copied().filter(|s| unproven.contains(s)).collect();
-        }
-        program
+        decode::program(module, entry)
     }
 
     /// Name of the entry.
@@ -112,21 +157,24 @@ impl Program {
     pub fn entry(&self) -> &str {
         &self.entry
     }
-}
 
-fn unsupported(module: &Module, instruction: &Instruction, why: String) -> LoadError {
-    LoadError::Unsupported {
-        module: module.source_name.clone(),
-        line: instruction.line,
-        text: instruction.text.clone(),
-        why,
+    pub(crate) fn origin_of(&self, pc: usize) -> Option<&Origin> {
+        let index = self.origin.get(pc).or(self.origin.last())?;
+        self.origins.get(*index as usize)
     }
-}
 
-fn origin(module: &Module, instruction: &Instruction) -> Origin {
-    let source = instruction.location.and_then(|location| {
-        let position = location.position;
-        Some(format!("{}:{}", module.file(position.file)?, position.line))
-    });
-    Origin { line: instruction.line, source, text: instruction.text.clone() }
+    pub(crate) fn source(&self, origin: &Origin) -> Option<SourceLocation> {
+        let location = origin.location?;
+        let place = |p: Position| {
+            let file = self.files.iter().find(|(index, _)| *index == p.file);
+            (file.map_or("?", |(_, name)| name.as_str()).to_owned(), p.line)
+        };
+        let (file, line) = place(location.position);
+        Some(SourceLocation { file, line, inlined_at: location.inlined_at.map(place) })
+    }
+
+    pub(crate) fn name_of(&self, bank: Bank, row: u16) -> String {
+        let found = self.names.iter().find(|(b, r, _)| *b == bank && *r == row);
+        found.map_or_else(|| "of the machine".to_owned(), |(_, _, name)| name.clone())
+    }
 }

@@ -1,252 +1,223 @@
-//! One warp: registers of 32 lanes, the stack of diverged paths, and the loop that runs until a barrier or the end.
+//! One warp: its registers, the stack of diverged paths, and everything that is not straight-line; other warps are left to `block`.
 
-use super::block::Context;
-use super::error::TrapKind;
-use super::memory::Memory;
-use super::op::{D, Op, P, R, Slot};
-use super::program::{Preset, Program, Step};
-use super::step;
+use super::collective;
+use super::memory::{Accessor, Fault, Memory};
+use super::operation::{Bank, Instruction, Op};
+use super::program::Program;
+use super::race::Stamp;
+use super::registers::Registers;
+use super::step::{Counts, Straight};
+use super::trap::TrapKind;
 
-/// Lanes of a warp.
-pub(super) const LANES: usize = 32;
-
-/// A path of threads that run together until they meet the others.
-#[derive(Clone, Copy)]
-struct Path {
+/// A path through the code for some lanes, up to the point where they meet the others.
+#[derive(Clone, Copy, Debug)]
+struct Frame {
     pc: usize,
     mask: u32,
-    meet: usize,
+    reconvergence: usize,
 }
 
-/// Registers, predicates and paths of one warp.
-pub(super) struct Warp {
-    pub(super) r: Vec<[u32; LANES]>,
-    pub(super) d: Vec<[u64; LANES]>,
-    pub(super) p: Vec<u32>,
-    /// Lanes that have written a register whose reads are not proven.
-    written: Vec<(Slot, u32)>,
-    paths: Vec<Path>,
-    live: u32,
-    first_thread: u32,
-}
+/// Where lanes never meet again before they exit.
+pub(crate) const NEVER: u32 = u32::MAX;
 
-/// Why a warp stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Pause {
-    Barrier,
-    Ended,
+pub(crate) enum State {
+    Ready,
+    AtBarrier(u8),
+    Done,
 }
 
-/// A trap before it knows its place: the instruction and the lanes it concerns.
-pub(super) struct Fault {
-    pub(super) pc: usize,
-    pub(super) lane: u32,
-    pub(super) kind: TrapKind,
+#[derive(Clone, Debug)]
+pub(crate) struct Warp {
+    pub(crate) registers: Registers,
+    pub(crate) state: State,
+    index: usize,
+    /// Lanes that are threads of the block.
+    threads: u32,
+    stack: Vec<Frame>,
+    epoch: u32,
+}
+
+/// What a warp needs from outside to run.
+pub(crate) struct Surroundings<'a> {
+    pub(crate) program: &'a Program,
+    pub(crate) arch: pulp::Arch,
+    pub(crate) memory: &'a mut Memory,
+    pub(crate) counts: &'a mut Counts,
+    pub(crate) budget: u64,
+    pub(crate) block_epoch: u32,
+}
+
+/// A fault with the place in the code.
+#[derive(Clone, Debug)]
+pub(crate) struct Stop {
+    pub(crate) pc: usize,
+    pub(crate) lane: usize,
+    pub(crate) kind: TrapKind,
 }
 
 impl Warp {
-    /// A warp of the block in `context` whose first thread has this linear index.
-    pub(super) fn new(program: &Program, context: &Context, first_thread: u32) -> Self {
-        let threads = context.threads() - first_thread;
-        let live = if threads >= 32 { u32::MAX } else { (1 << threads) - 1 };
-        let mut warp = Self {
-            r: vec![[0; LANES]; usize::from(program.counts.r)],
-            d: vec![[0; LANES]; usize::from(program.counts.d)],
-            p: vec![0; usize::from(program.counts.p)],
-            written: Vec::new(),
-            paths: vec![Path { pc: 0, mask: live, meet: program.steps.len() }],
-            live,
-            first_thread,
-        };
-        for &(slot, preset) in &program.presets32 {
-            warp.r[usize::from(slot.0)] =
-                std::array::from_fn(|lane| context.preset(preset, first_thread, lane));
-        }
-        for &(slot, value) in &program.presets64 {
-            warp.d[usize::from(slot.0)] = [value; LANES];
-        }
-        warp
+    pub(crate) fn new(program: &Program, index: usize, threads: u32) -> Self {
+        let registers = Registers::new(program.rows);
+        Self { registers, state: State::Ready, index, threads, stack: Vec::new(), epoch: 0 }
     }
 
-    /// Linear index of a lane's thread in its block.
-    pub(super) fn thread(&self, lane: u32) -> u32 {
-        self.first_thread + lane
+    /// Back to the first instruction, for the next block.
+    pub(crate) fn restart(&mut self) {
+        self.registers.forget();
+        self.stack.clear();
+        self.stack.push(Frame { pc: 0, mask: self.threads, reconvergence: NEVER as usize });
+        self.state = State::Ready;
+        self.epoch = 0;
     }
 
-    /// Runs until every thread has ended or waits at a barrier.
-    #[inline(always)]
-    pub(super) fn run(
-        &mut self,
-        program: &Program,
-        context: &mut Context,
-        memory: &mut Memory,
-    ) -> Result<Pause, Fault> {
-        while let Some(&Path { pc, mask, meet }) = self.paths.last() {
-            if mask == 0 || pc == meet {
-                self.paths.pop();
-                continue;
-            }
-            let Some(step) = program.steps.get(pc) else {
-                self.end(mask);
-                continue;
+    /// First lane that still runs, for messages.
+    pub(crate) fn first_lane(&self) -> usize {
+        self.stack.last().map_or(0, |frame| frame.mask.trailing_zeros() as usize)
+    }
+
+    pub(crate) fn pc(&self) -> usize {
+        self.stack.last().map_or(0, |frame| frame.pc)
+    }
+
+    /// Runs to the next barrier or to the end.
+    pub(crate) fn run(&mut self, around: &mut Surroundings<'_>) -> Result<(), Stop> {
+        while let Some(frame) = self.stack.last().copied() {
+            let straight = Straight {
+                code: &around.program.code,
+                tables: &around.program.tables,
+                registers: &mut self.registers,
+                pc: frame.pc,
+                active: frame.mask,
+                counts: around.counts,
             };
-            let fault = |lane: u32, kind| Fault { pc, lane, kind };
-            context.spend(mask.count_ones()).map_err(|kind| fault(mask.trailing_zeros(), kind))?;
-            let active = mask & self.guard(step);
-            if !step.check.is_empty() {
-                self.check(step, active, program).map_err(|(lane, kind)| fault(lane, kind))?;
+            let pc = around.arch.dispatch(straight);
+            if around.counts.warp > around.budget {
+                let kind = TrapKind::BudgetExceeded { budget: around.budget };
+                return Err(Stop { pc, lane: frame.mask.trailing_zeros() as usize, kind });
             }
-            match &step.op {
-                Op::Branch { target, meet } => self.branch(active, *target, *meet),
-                Op::Exit => {
-                    self.advance();
-                    self.end(active);
-                }
-                Op::Barrier => {
-                    self.advance();
-                    if mask != self.live {
-                        return Err(fault(mask.trailing_zeros(), TrapKind::DivergentBarrier));
-                    }
-                    return Ok(Pause::Barrier);
-                }
-                Op::Trap if active != 0 => return Err(fault(active.trailing_zeros(), TrapKind::Explicit)),
-                op => {
-                    step::execute(op, self, memory, context.parameters(), active)
-                        .map_err(|(lane, kind)| fault(lane, kind))?;
-                    self.advance();
-                }
+            self.jump(pc);
+            // The decoder ends every program with `exit`.
+            let Some(instruction) = around.program.code.get(pc) else { break };
+            let guard =
+                self.registers.predicates[usize::from(instruction.guard.row)] ^ instruction.guard.flip;
+            let mask = frame.mask & guard;
+            if instruction.op.counts() {
+                around.counts.warp += 1;
+                around.counts.lanes += u64::from(mask.count_ones());
             }
-            if !step.mark.is_empty() {
-                self.mark(step, active);
+            self.special(instruction, Frame { pc, ..frame }, mask, around)
+                .map_err(|Fault { lane, kind }| Stop { pc, lane, kind })?;
+            if self.state != State::Ready {
+                return Ok(());
             }
         }
-        Ok(Pause::Ended)
-    }
-
-    #[inline(always)]
-    fn guard(&self, step: &Step) -> u32 {
-        match step.guard {
-            None => u32::MAX,
-            Some((P(p), false)) => self.p[usize::from(p)],
-            Some((P(p), true)) => !self.p[usize::from(p)],
-        }
-    }
-
-    #[inline(always)]
-    fn advance(&mut self) {
-        if let Some(path) = self.paths.last_mut() {
-            path.pc += 1;
-        }
-    }
-
-    /// Sends the taking lanes to the target; where not all take it, both groups run until they meet.
-    #[inline(always)]
-    fn branch(&mut self, taking: u32, target: usize, meet: usize) {
-        let Some(path) = self.paths.last_mut() else { return };
-        let (pc, mask) = (path.pc, path.mask);
-        if taking == mask {
-            path.pc = target;
-        } else if taking == 0 {
-            path.pc += 1;
-        } else {
-            path.pc = meet;
-            self.paths.push(Path { pc: pc + 1, mask: mask & !taking, meet });
-            self.paths.push(Path { pc: target, mask: taking, meet });
-        }
-    }
-
-    fn end(&mut self, lanes: u32) {
-        self.live &= !lanes;
-        for path in &mut self.paths {
-            path.mask &= !lanes;
-        }
-    }
-
-    #[cold]
-    fn check(&self, step: &Step, active: u32, program: &Program) -> Result<(), (u32, TrapKind)> {
-        for slot in &step.check {
-            let written = self.written.iter().find(|(s, _)| s == slot).map_or(0, |(_, mask)| *mask);
-            let missing = active & !written;
-            if missing != 0 {
-                let register = program.names.get(slot).cloned().unwrap_or_else(|| "?".to_owned());
-                return Err((missing.trailing_zeros(), TrapKind::UninitialisedRegister { register }));
-            }
-        }
+        self.state = State::Done;
         Ok(())
     }
 
-    #[cold]
-    fn mark(&mut self, step: &Step, active: u32) {
-        for slot in &step.mark {
-            match self.written.iter_mut().find(|(s, _)| s == slot) {
-                Some((_, mask)) => *mask |= active,
-                None => self.written.push((*slot, active)),
-            }
+    fn jump(&mut self, pc: usize) {
+        if let Some(frame) = self.stack.last_mut() {
+            frame.pc = pc;
         }
     }
 
-    #[inline(always)]
-    pub(super) fn r(&self, slot: R) -> [u32; LANES] {
-        self.r[usize::from(slot.0)]
+    fn special(
+        &mut self,
+        i: &Instruction,
+        frame: Frame,
+        mask: u32,
+        around: &mut Surroundings<'_>,
+    ) -> Result<(), Fault> {
+        let next = frame.pc + 1;
+        match i.op {
+            Op::Branch { target, reconvergence } => {
+                self.branch(frame, mask, target as usize, reconvergence as usize);
+                return Ok(());
+            }
+            Op::Reconverge if frame.reconvergence == frame.pc => {
+                self.stack.pop();
+                return Ok(());
+            }
+            Op::Memory(index) => self.memory(index, mask, around)?,
+            Op::Check(bank) => self.check(bank, i.a, mask, around.program)?,
+            Op::Assign(bank) => *self.registers.assigned(bank, i.d) |= mask,
+            Op::Trap if mask != 0 => return Err(fault(mask, TrapKind::Explicit)),
+            Op::Barrier(id) if mask != 0 => self.barrier(id, frame.mask, mask)?,
+            Op::WarpBarrier => self.epoch += 1,
+            Op::Collective(op) => collective::run(op, &mut self.registers, i, mask)?,
+            Op::Exit => {
+                self.jump(next);
+                self.exit(mask);
+                return Ok(());
+            }
+            _ => {}
+        }
+        self.jump(next);
+        Ok(())
     }
 
-    #[inline(always)]
-    pub(super) fn d(&self, slot: D) -> [u64; LANES] {
-        self.d[usize::from(slot.0)]
-    }
-
-    #[inline(always)]
-    pub(super) fn p(&self, slot: P) -> u32 {
-        self.p[usize::from(slot.0)]
-    }
-
-    /// Writes the active lanes of a 32-bit register.
-    #[inline(always)]
-    pub(super) fn set_r(&mut self, slot: R, active: u32, values: [u32; LANES]) {
-        let register = &mut self.r[usize::from(slot.0)];
-        if active == u32::MAX {
-            *register = values;
+    fn branch(&mut self, frame: Frame, taken: u32, target: usize, reconvergence: usize) {
+        let left = frame.mask & !taken;
+        if left == 0 {
+            return self.jump(target);
+        }
+        if taken == 0 {
+            return self.jump(frame.pc + 1);
+        }
+        // The frame below already waits at the meeting point if this one was to end there too; a loop that lanes
+        // leave one by one must not grow the stack.
+        if reconvergence == frame.reconvergence {
+            self.stack.pop();
         } else {
-            for lane in 0..LANES {
-                register[lane] = if active >> lane & 1 == 1 { values[lane] } else { register[lane] };
+            self.jump(reconvergence);
+        }
+        for (pc, mask) in [(frame.pc + 1, left), (target, taken)] {
+            if pc != reconvergence {
+                self.stack.push(Frame { pc, mask, reconvergence });
             }
         }
     }
 
-    /// Writes the active lanes of a 64-bit register.
-    #[inline(always)]
-    pub(super) fn set_d(&mut self, slot: D, active: u32, values: [u64; LANES]) {
-        let register = &mut self.d[usize::from(slot.0)];
-        if active == u32::MAX {
-            *register = values;
-        } else {
-            for lane in 0..LANES {
-                register[lane] = if active >> lane & 1 == 1 { values[lane] } else { register[lane] };
-            }
+    fn exit(&mut self, mask: u32) {
+        for frame in &mut self.stack {
+            frame.mask &= !mask;
         }
+        self.stack.retain(|frame| frame.mask != 0);
     }
 
-    #[inline(always)]
-    pub(super) fn set_p(&mut self, slot: P, active: u32, values: u32) {
-        let register = &mut self.p[usize::from(slot.0)];
-        *register = (*register & !active) | (values & active);
+    fn memory(&mut self, index: u32, mask: u32, around: &mut Surroundings<'_>) -> Result<(), Fault> {
+        let Some(access) = around.program.tables.accesses.get(index as usize) else { return Ok(()) };
+        let thread = u32::try_from(self.index * 32).unwrap_or(0);
+        let stamp = Stamp { thread, block_epoch: around.block_epoch, warp_epoch: self.epoch };
+        let who = Accessor { warp: self.index, stamp, locals: around.program.local.len() };
+        around.memory.run(access, &mut self.registers, mask, who)
+    }
+
+    fn check(&mut self, bank: Bank, row: u16, mask: u32, program: &Program) -> Result<(), Fault> {
+        let missing = mask & !*self.registers.assigned(bank, row);
+        if missing == 0 {
+            return Ok(());
+        }
+        Err(fault(missing, TrapKind::UninitialisedRegister { register: program.name_of(bank, row) }))
+    }
+
+    fn barrier(&mut self, id: u8, active: u32, mask: u32) -> Result<(), Fault> {
+        let missing = self.threads & !mask;
+        if missing != 0 {
+            let exited = missing & !self.stack.iter().fold(0, |all, frame| all | frame.mask);
+            let lane = missing.trailing_zeros();
+            let why = if exited >> lane & 1 == 1 { "has exited" } else { "took another path" };
+            let (lanes, of) = (mask.count_ones(), self.threads.count_ones());
+            let why =
+                format!("{lanes} of {of} threads of the warp reach barrier {id}; its lane {lane} {why}");
+            return Err(fault(active, TrapKind::DivergentBarrier { why }));
+        }
+        self.state = State::AtBarrier(id);
+        Ok(())
     }
 }
 
-/// Value of a preset register in one lane.
-impl Context<'_> {
-    pub(super) fn preset(&self, preset: Preset, first_thread: u32, lane: usize) -> u32 {
-        #[expect(clippy::cast_possible_truncation, reason = "below 32")]
-        let lane = lane as u32;
-        let thread = first_thread + lane;
-        match preset {
-            Preset::Const(value) => value,
-            Preset::Tid(axis) => self.thread(thread)[usize::from(axis)],
-            Preset::Ctaid(axis) => self.block_index[usize::from(axis)],
-            Preset::Ntid(axis) => self.launch.block[usize::from(axis)],
-            Preset::Nctaid(axis) => self.launch.grid[usize::from(axis)],
-            Preset::Lane => lane,
-            Preset::Warp => first_thread / 32,
-        }
-    }
+fn fault(mask: u32, kind: TrapKind) -> Fault {
+    Fault { lane: mask.trailing_zeros() as usize, kind }
 }

@@ -1,12 +1,15 @@
-//! Loads and stores: space, width, vector, address.
+//! Decoding loads and stores; parameters become moves, because they are rows already.
 
-use super::{Decoder, Why};
-use crate::machine::op::{Cell, D, Op, Region, Slot};
-use crate::ptx::{Address, AddressBase, Instruction, Operand, ScalarType, Space};
+use super::operands::{bits, describe};
+use super::words::Words;
+use super::{Decoded, One, expected, small, unsupported};
+use crate::machine::access::Access;
+use crate::machine::operation::{Bank, Op};
+use crate::machine::trap::Direction;
+use crate::ptx::{Address, AddressBase, Operand, ScalarType, Space};
 
-/// Words about caching and ordering: they change when data moves, not which data.
-const HINTS: [&str; 18] = [
-    "nc",
+/// Hints to caches that change no result.
+const HINTS: [&str; 13] = [
     "ca",
     "cg",
     "cs",
@@ -14,109 +17,123 @@ const HINTS: [&str; 18] = [
     "cv",
     "wb",
     "wt",
-    "relaxed",
-    "weak",
-    "volatile",
-    "L1::no_allocate",
-    "L1::evict_last",
+    "nc",
+    "L1::evict_normal",
     "L1::evict_first",
-    "L2::128B",
-    "L2::64B",
-    "L2::256B",
-    "gpu",
+    "L1::evict_last",
+    "L1::no_allocate",
+    "L1::evict_unchanged",
 ];
 
-impl Decoder<'_> {
-    pub(super) fn access(&mut self, i: &Instruction) -> Result<Op, Why> {
-        let load = i.opcode == "ld";
-        let mut space = Space::Generic;
-        let mut ty = None;
-        for word in &i.modifiers {
-            if let Some(found) = Space::from_name(word) {
-                space = found;
-            } else if let Some(found) = ScalarType::from_name(word) {
-                ty = Some(found);
-            } else if !HINTS.contains(&word.as_str()) && !matches!(word.as_str(), "v2" | "v4") {
-                return Err(format!("`.{word}` is not supported here"));
+impl One<'_, '_> {
+    pub(super) fn memory(&mut self, words: &mut Words<'_>) -> Decoded<()> {
+        let ty = words.ty()?;
+        if matches!(ty, ScalarType::Pred | ScalarType::B128) {
+            return unsupported(&format!("type .{}", ty.name()));
+        }
+        let lanes = match words.one_of(&["v2", "v4"]) {
+            Some("v2") => 2,
+            Some(_) => 4,
+            None => 1,
+        };
+        let ordered = order(words);
+        let space = words.find(Space::from_name).unwrap_or(Space::Generic);
+        while words.one_of(&HINTS).is_some() || words.find(prefetch).is_some() {}
+        let store = self.ptx.opcode == "st";
+        let [first, second] = self.operands()?.clone();
+        let (address, data) = if store { (first, second) } else { (second, first) };
+        let Operand::Address(address) = address else {
+            return expected("an address in brackets", &describe(&address));
+        };
+        let elements = Self::elements(&data);
+        if elements.len() != lanes || lanes * ty.size() > 16 {
+            return expected(&format!("{lanes} elements of at most 16 bytes"), &elements.len().to_string());
+        }
+        if space == Space::Param {
+            return if store {
+                unsupported("a store to a parameter")
+            } else {
+                self.load_parameter(elements, &address, ty)
+            };
+        }
+        self.access(elements, &address, (space, ty, ordered))
+    }
+
+    fn load_parameter(&mut self, elements: &[Operand], address: &Address, ty: ScalarType) -> Decoded<()> {
+        let AddressBase::Symbol(name) = &address.base else {
+            return unsupported("a parameter read through a register");
+        };
+        for (k, element) in (0_i64..).zip(elements) {
+            let (bank, d, _) = self.loose_destination(element, ty)?;
+            let offset = address.offset + k * i64::try_from(ty.size()).unwrap_or(0);
+            let Some(a) = self.rows.parameter(name, offset, ty, bank) else {
+                return expected(&format!("a parameter with {} bytes at offset {offset}", ty.size()), name);
+            };
+            self.emit(Op::Move(bank), [d, a, 0, 0]);
+        }
+        Ok(())
+    }
+
+    fn access(
+        &mut self,
+        elements: &[Operand],
+        address: &Address,
+        (space, ty, ordered): (Space, ScalarType, bool),
+    ) -> Decoded<()> {
+        let direction = if self.ptx.opcode == "st" { Direction::Write } else { Direction::Read };
+        let base = self.base(address)?;
+        let mut register_bits = bits(ty);
+        let mut rows = Vec::new();
+        for element in elements {
+            if direction == Direction::Write {
+                rows.push(self.loose_source(element, ty)?);
+            } else {
+                let (bank, row, width) = self.loose_destination(element, ty)?;
+                register_bits = width;
+                rows.push((bank, row));
             }
         }
-        let ty = ty.ok_or_else(|| "expected a type".to_owned())?;
-        let [first, second] = i.operands.as_slice() else { return Err("expected 2 operands".to_owned()) };
-        let (value, address) = if load { (first, second) } else { (second, first) };
-        let Operand::Address(address) = address else { return Err("expected an address".to_owned()) };
-        let cells = self.cells(value, load)?;
-        self.form(space, load, cells, address, ty)
-    }
-
-    fn form(
-        &mut self,
-        space: Space,
-        load: bool,
-        cells: Vec<Cell>,
-        at: &Address,
-        ty: ScalarType,
-    ) -> Result<Op, Why> {
-        let width = ty.size();
-        let region = match (space, load) {
-            (Space::Param, true) => return self.parameter(cells, at, width),
-            (Space::Global | Space::Generic, _) => Region::Global,
-            (Space::Shared, _) => Region::Shared,
-            _ => return Err(format!("{} memory is not supported here", space.name())),
+        let access = Access {
+            space,
+            direction,
+            width: ty.size(),
+            elements: rows,
+            register_bits,
+            signed: ty.is_signed(),
+            base,
+            offset: address.offset,
+            ordered,
         };
-        let (address, offset) = self.base(at)?;
-        Ok(if load {
-            Op::Load { region, cells, address, offset, width, signed: ty.is_signed() }
-        } else {
-            Op::Store { region, cells, address, offset, width }
-        })
+        let table = &mut self.rows.tables.accesses;
+        table.push(access);
+        let index = small(table.len() - 1);
+        self.emit(Op::Memory(index), [0; 4]);
+        Ok(())
     }
 
-    fn base(&mut self, at: &Address) -> Result<(D, i64), Why> {
-        match &at.base {
-            AddressBase::Register(id) => match self.register(*id)? {
-                Slot::D(d) => Ok((d, at.offset)),
-                _ => Err("expected a 64-bit address".to_owned()),
+    fn base(&mut self, address: &Address) -> Decoded<(Bank, u16)> {
+        match &address.base {
+            AddressBase::Register(id) => {
+                let (bank, _) = self.rows.place(id.0);
+                let ty = if bank == Bank::Wide { ScalarType::U64 } else { ScalarType::U32 };
+                Ok((bank, self.source(&Operand::Register(*id), ty)?))
+            }
+            AddressBase::Symbol(name) => match self.rows.address(name) {
+                Some(value) => Ok((Bank::Wide, self.rows.constant(Bank::Wide, value))),
+                None => expected("a known variable", name),
             },
-            AddressBase::Symbol(name) => Ok((self.d(&Operand::Symbol(name.clone(), 0))?, at.offset)),
-            AddressBase::Absolute => Ok((self.constant64(0), at.offset)),
+            AddressBase::Absolute => Ok((Bank::Wide, self.rows.constant(Bank::Wide, 0))),
         }
     }
+}
 
-    fn parameter(&self, cells: Vec<Cell>, at: &Address, width: usize) -> Result<Op, Why> {
-        let AddressBase::Symbol(name) = &at.base else {
-            return Err("expected a parameter's name".to_owned());
-        };
-        let (parameter, offset) = self
-            .parameters
-            .iter()
-            .find(|(p, _)| p.name == *name)
-            .ok_or_else(|| format!("no parameter `{name}`"))?;
-        let within = usize::try_from(at.offset).map_err(|_| "negative offset into a parameter".to_owned())?;
-        if within + width * cells.len() > parameter.size {
-            return Err(format!(
-                "parameter `{name}` has {} bytes, read up to {}",
-                parameter.size,
-                within + width * cells.len()
-            ));
-        }
-        Ok(Op::LoadParam { cells, offset: offset + within, width })
-    }
+/// Whether the access synchronises by itself.
+fn order(words: &mut Words<'_>) -> bool {
+    words.flag("weak");
+    words.one_of(&["cta", "cluster", "gpu", "sys"]);
+    words.one_of(&["volatile", "relaxed", "acquire", "release", "mmio"]).is_some()
+}
 
-    fn cells(&mut self, value: &Operand, load: bool) -> Result<Vec<Cell>, Why> {
-        let parts: &[Operand] =
-            if let Operand::Vector(parts) = value { parts } else { std::slice::from_ref(value) };
-        parts.iter().map(|part| self.cell(part, load)).collect()
-    }
-
-    fn cell(&mut self, part: &Operand, load: bool) -> Result<Cell, Why> {
-        match part {
-            Operand::Register(id) => match self.register(*id)? {
-                Slot::R(r) => Ok(Cell::R(r)),
-                Slot::D(d) => Ok(Cell::D(d)),
-                Slot::P(_) => Err("a predicate cannot be loaded or stored".to_owned()),
-            },
-            constant if !load => self.r(constant).map(Cell::R),
-            _ => Err("expected a register to load into".to_owned()),
-        }
-    }
+fn prefetch(word: &str) -> Option<()> {
+    matches!(word, "L2::64B" | "L2::128B" | "L2::256B").then_some(())
 }

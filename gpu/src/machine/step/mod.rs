@@ -1,75 +1,80 @@
-//! What each operation does to the lanes that are active; one file per group.
+//! Straight-line execution: the loop over instructions that neither trap nor branch, compiled for the host's best instruction set; everything else is left to `warp`.
+#![expect(
+    clippy::inline_always,
+    reason = "the loop and all it calls must be compiled for one instruction set"
+)]
 
-mod binary;
-mod load;
-mod predicate;
-mod unary;
-mod wide;
+mod bits;
+mod compare;
+pub(crate) mod convert;
+pub(crate) mod data;
+mod float;
+mod integer;
+mod lanes;
 
-use super::error::TrapKind;
-use super::memory::Memory;
-use super::op::Op;
-use super::warp::Warp;
+use super::operation::{Instruction, Op};
+use super::program::Tables;
+use super::registers::Registers;
 
-/// A lane and what it did wrong.
-pub(super) type LaneFault = (u32, TrapKind);
+/// What a warp has executed so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) warp: u64,
+    pub(crate) lanes: u64,
+}
 
-/// Executes one operation that is no control flow.
-#[inline(always)]
-pub(super) fn execute(
-    op: &Op,
-    warp: &mut Warp,
-    memory: &mut Memory,
-    parameters: &[u8],
-    active: u32,
-) -> Result<(), LaneFault> {
-    match op {
-        Op::Un32 { f, d, a } => warp.set_r(*d, active, unary::unary(*f, &warp.r(*a))),
-        Op::Bin32 { f, d, a, b } => warp.set_r(*d, active, binary::binary(*f, &warp.r(*a), &warp.r(*b))),
-        Op::Tern32 { f, d, a, b, c } => {
-            warp.set_r(*d, active, binary::ternary(*f, &warp.r(*a), &warp.r(*b), &warp.r(*c)));
+/// A run from `pc` to the first instruction that is not straight-line, which is not executed.
+pub(crate) struct Straight<'a> {
+    pub(crate) code: &'a [Instruction],
+    pub(crate) tables: &'a Tables,
+    pub(crate) registers: &'a mut Registers,
+    pub(crate) pc: usize,
+    pub(crate) active: u32,
+    pub(crate) counts: &'a mut Counts,
+}
+
+impl pulp::NullaryFnOnce for Straight<'_> {
+    type Output = usize;
+
+    #[inline(always)]
+    fn call(self) -> usize {
+        let Self { code, tables, registers, mut pc, active, counts } = self;
+        let (start, mut lanes) = (pc, 0);
+        while let Some(instruction) = code.get(pc) {
+            let mask = registers.predicates[usize::from(instruction.guard.row)] ^ instruction.guard.flip;
+            let mask = mask & active;
+            if !step(tables, registers, instruction, mask) {
+                break;
+            }
+            lanes += u64::from(mask.count_ones());
+            pc += 1;
         }
-        Op::Un64 { f, d, a } => warp.set_d(*d, active, wide::unary(*f, &warp.d(*a))),
-        Op::Bin64 { f, d, a, b } => warp.set_d(*d, active, wide::binary(*f, &warp.d(*a), &warp.d(*b))),
-        Op::Tern64 { f, d, a, b, c } => {
-            warp.set_d(*d, active, wide::ternary(*f, &warp.d(*a), &warp.d(*b), &warp.d(*c)));
-        }
-        Op::Shift64 { f, d, a, b } => warp.set_d(*d, active, wide::shift(*f, &warp.d(*a), &warp.r(*b))),
-        Op::Widen { f, d, a } => warp.set_d(*d, active, wide::widen(*f, &warp.r(*a))),
-        Op::Narrow { f, d, a } => warp.set_r(*d, active, wide::narrow(*f, &warp.d(*a))),
-        Op::MulWide { signed, d, a, b } => {
-            warp.set_d(*d, active, wide::multiply(*signed, &warp.r(*a), &warp.r(*b), &[0; 32]));
-        }
-        Op::MadWide { signed, d, a, b, c } => {
-            warp.set_d(*d, active, wide::multiply(*signed, &warp.r(*a), &warp.r(*b), &warp.d(*c)));
-        }
-        Op::Set32 { compare, reading, d, a, b } => {
-            warp.set_p(*d, active, predicate::compare32(*compare, *reading, &warp.r(*a), &warp.r(*b)));
-        }
-        Op::Set64 { compare, reading, d, a, b } => {
-            warp.set_p(*d, active, predicate::compare64(*compare, *reading, &warp.d(*a), &warp.d(*b)));
-        }
-        Op::Logic { f, d, a, b } => warp.set_p(*d, active, predicate::logic(*f, warp.p(*a), warp.p(*b))),
-        Op::Select32 { d, a, b, p } => {
-            let (a, b, p) = (warp.r(*a), warp.r(*b), warp.p(*p));
-            warp.set_r(*d, active, std::array::from_fn(|i| if p >> i & 1 == 1 { a[i] } else { b[i] }));
-        }
-        Op::Select64 { d, a, b, p } => {
-            let (a, b, p) = (warp.d(*a), warp.d(*b), warp.p(*p));
-            warp.set_d(*d, active, std::array::from_fn(|i| if p >> i & 1 == 1 { a[i] } else { b[i] }));
-        }
-        Op::LoadParam { cells, offset, width } => {
-            load::parameter(warp, active, cells, *offset, *width, parameters);
-        }
-        Op::Load { region, cells, address, offset, width, signed } => {
-            let access = load::Access { region: *region, address: *address, offset: *offset, width: *width };
-            load::load(warp, memory, active, cells, access, *signed)?;
-        }
-        Op::Store { region, cells, address, offset, width } => {
-            let access = load::Access { region: *region, address: *address, offset: *offset, width: *width };
-            load::store(warp, memory, active, cells, access)?;
-        }
-        Op::Branch { .. } | Op::Exit | Op::Barrier | Op::Trap | Op::Nothing => {}
+        counts.warp += (pc - start) as u64;
+        counts.lanes += lanes;
+        pc
     }
-    Ok(())
+}
+
+/// Whether the instruction was straight-line, and is done.
+#[inline(always)]
+fn step(tables: &Tables, r: &mut Registers, i: &Instruction, mask: u32) -> bool {
+    match i.op {
+        Op::F32(op, mode) => float::single(op, mode, r, i, mask),
+        Op::F64(op) => float::double(op, r, i, mask),
+        Op::Rounded(op, rounding, mode) => float::rounded(op, rounding, mode, r, i, mask),
+        Op::Approximate(op, mode) => float::approximate(op, mode, r, i, mask),
+        Op::I16(op) => integer::step16(op, r, i, mask),
+        Op::I32(op) => integer::step32(op, r, i, mask),
+        Op::I64(op) => integer::step64(op, r, i, mask),
+        Op::Widening(op) => integer::widening(op, r, i, mask),
+        Op::Bits(op) => bits::step(op, r, i, mask),
+        Op::Compare(ty, comparison, combine) => compare::step((ty, comparison, combine), r, i, mask),
+        Op::Logic(op) => compare::logic(op, r, i, mask),
+        Op::Convert(op) => convert::step(op, tables, r, i, mask),
+        Op::Move(bank) => data::copy(bank, r, i, mask),
+        Op::Select(bank) => data::select(bank, r, i, mask),
+        Op::Repack(index) => data::repack(index, tables, r, mask),
+        _ => return false,
+    }
+    true
 }

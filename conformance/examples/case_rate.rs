@@ -1,4 +1,4 @@
-//! Speed of the PTX machine on one core: cases and lane-instructions a second, kernel by kernel.
+//! Cases a second on the PTX machine, one core: buffers assembled, kernel run, outputs taken; nothing is judged.
 
 use std::time::Instant;
 
