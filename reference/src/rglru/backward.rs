@@ -59,7 +59,7 @@ pub(crate) fn run(tile: &Tile<'_>, plan: &RoundingPlan, trace: &Trace, out: &mut
             out.dv.put(tile.token_index(t, w), dv);
             let later = arriving.map_or(0.0, |arriving| arriving.reach);
             if let (Some(decay), Some(dl)) = (&token.decay, dl) {
-                out.decays[w].add(sum_term(dl, lambda, state, token, decay, plan));
+                out.decays[w].add(sum_term(dl, lambda, state, token, decay, plan), plan.reduce.rounding);
             }
             out.decays[w].error += charge(trace.states[at + width].local, later);
             out.decays[w].error += charge(lambda.local, trace.reach[at]);

@@ -224,22 +224,35 @@ impl Carried {
 /// What the terms bring along is added in full: with constant inputs every token makes the same error, so
 /// nothing about it is independent. Only the roundings of the additions are counted as independent, and
 /// only if the chain is longer than `LAMBDA^2`.
-pub(crate) fn summed(inherited: f64, size: f64, additions: usize, rounding: Rounding) -> f64 {
-    let chain = chain_units(additions);
+///
+/// `repeats` is the number of terms that repeat the one before, by [`repeats`]: their additions round alike, not
+/// independently, and count in full.
+pub(crate) fn summed(inherited: f64, size: f64, additions: usize, repeats: f64, rounding: Rounding) -> f64 {
+    let chain = chain_units(additions, repeats);
     let error = inherited * (1.0 + chain * rounding.unit) + chain * rounding.unit * size;
     overflowing(error, size + inherited, rounding)
+}
+
+/// 1 if a term repeats the one before it, else 0.
+///
+/// What an addition rounds away depends on the term in units of the last place of the sum so far. Terms that
+/// agree to that place leave the same remainder every time: a thousand equal terms err a thousand times the same way.
+/// `count` terms of their size make up the sum; a term of 0 rounds nothing.
+pub(crate) fn repeats(before: f64, term: f64, count: usize, rounding: Rounding) -> f64 {
+    let place = 2.0 * rounding.unit * count as f64 * term.abs();
+    if term != 0.0 && (term - before).abs() <= place { 1.0 } else { 0.0 }
 }
 
 /// The error of a dot product of `terms` terms and a bias, as [`summed`]; one more unit for the product.
 pub(crate) fn projected(inherited: f64, size: f64, terms: usize, plan: Reduction) -> f64 {
     let chain = plan.chain.additions(1, terms + 1) + 1;
-    summed(inherited, size, chain, plan.rounding) + (terms + 1) as f64 * plan.rounding.underflow
+    summed(inherited, size, chain, 0.0, plan.rounding) + (terms + 1) as f64 * plan.rounding.underflow
 }
 
-/// `min(n, 6 sqrt(n))`.
-fn chain_units(additions: usize) -> f64 {
+/// `min(n, 6 sqrt(n) + repeats)`.
+fn chain_units(additions: usize, repeats: f64) -> f64 {
     let n = additions as f64;
-    n.min(LAMBDA * n.sqrt())
+    n.min(LAMBDA * n.sqrt() + repeats)
 }
 
 /// True if the bound for a chain of this length rests on independence.

@@ -130,7 +130,7 @@ fn decay_parameter(problem: &Problem, totals: &[Total], plan: &RoundingPlan) -> 
     let additions = plan.reduce.chain.additions(shape.batch, shape.length);
     let mut sheet = Sheet::new(&[shape.width]);
     for (w, (total, &p)) in totals.iter().zip(problem.a_param()).enumerate() {
-        let error = envelope::summed(total.error, total.size, additions, plan.reduce.rounding);
+        let error = envelope::summed(total.error, total.size, additions, total.repeats, plan.reduce.rounding);
         let sum = Near { value: total.value, error };
         let slope = Channel::new(p, plan).slope;
         let product = crate::near::product([sum, slope], plan.products);

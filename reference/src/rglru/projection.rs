@@ -9,7 +9,7 @@
 
 use ndarray::{Array2, Array3, ArrayBase, ArrayView2, Axis, Data, Ix2, Slice};
 
-use super::envelope::{is_probabilistic, projected, summed};
+use super::envelope::{is_probabilistic, projected, repeats, summed};
 use super::tile::Sheet;
 use super::{Sheets, bound_of};
 use crate::near::Near;
@@ -82,6 +82,8 @@ struct Side {
     value: Array2<f64>,
     size: Array2<f64>,
     error: Array2<f64>,
+    /// 1 where an element repeats the one of the token before.
+    repeats: Array2<f64>,
 }
 
 impl Side {
@@ -91,7 +93,8 @@ impl Side {
         let at = |(row, w): (usize, usize)| stored(sheet.get(row * shape.width + w), plan);
         let value = Array2::from_shape_fn((rows, shape.width), |i| at(i).value);
         let error = Array2::from_shape_fn((rows, shape.width), |i| at(i).error);
-        Self { size: value.mapv(f64::abs), value, error }
+        let repeats = repeated(&value.view(), plan);
+        Self { size: value.mapv(f64::abs), value, error, repeats }
     }
 
     /// Gradients of weight and bias, and what their sums over batch and length promise.
@@ -104,20 +107,22 @@ impl Side {
         let x = flat(problem.x());
         for h in 0..blocks {
             let x = columns(&x, h, block);
-            let bound = |value: f64, size: f64, error: f64| {
+            let bound = |value: f64, size: f64, error: f64, repeats: f64| {
                 // One more rounding, of the product in front of each addition.
-                let error = summed(error, size, additions + 1, plan.reduce.rounding);
+                let error = summed(error, size, additions + 1, repeats, plan.reduce.rounding);
                 let underflow = (shape.batch * shape.length) as f64 * plan.reduce.rounding.underflow;
                 Near { value, error: error + underflow }
             };
             let [value, size, error] = products(&x, [&self.value, &self.size, &self.error], h, block);
+            let repeats = repeated(&x, plan).t().dot(&columns(&self.repeats, h, block));
             for ((i, j), &value) in value.indexed_iter() {
-                weight.put((h * block + i) * block + j, bound(value, size[[i, j]], error[[i, j]]));
+                let at = [i, j];
+                weight.put((h * block + i) * block + j, bound(value, size[at], error[at], repeats[at]));
             }
             for j in h * block..(h + 1) * block {
-                let [value, size, error] =
-                    [&self.value, &self.size, &self.error].map(|matrix| matrix.column(j).sum());
-                bias.put(j, bound(value, size, error));
+                let [value, size, error, repeats] = [&self.value, &self.size, &self.error, &self.repeats]
+                    .map(|matrix| matrix.column(j).sum());
+                bias.put(j, bound(value, size, error, repeats));
             }
         }
         (weight, bias, bound_of(additions + 1))
@@ -129,6 +134,14 @@ fn products(x: &ArrayView2<'_, f64>, sides: [&Array2<f64>; 3], h: usize, block: 
     let size = x.mapv(f64::abs);
     let [value, magnitude, error] = sides.map(|side| columns(side, h, block));
     [x.t().dot(&value), size.t().dot(&magnitude), size.t().dot(&error)]
+}
+
+/// Where a row repeats the one above it, column by column: 1, elsewhere 0.
+fn repeated(matrix: &ArrayView2<'_, f64>, plan: &RoundingPlan) -> Array2<f64> {
+    let rounding = plan.reduce.rounding;
+    Array2::from_shape_fn(matrix.dim(), |(row, w)| {
+        if row == 0 { 0.0 } else { repeats(matrix[[row - 1, w]], matrix[[row, w]], row + 1, rounding) }
+    })
 }
 
 /// The columns of block `h`.

@@ -5,8 +5,10 @@ use std::ops::Range;
 
 use ndarray::{ArrayD, IxDyn};
 
+use super::envelope;
 use super::token::Channel;
 use crate::near::Near;
+use crate::plan::Rounding;
 use crate::problem::Problem;
 use crate::truth::{Bound, Bounded};
 
@@ -52,10 +54,17 @@ pub(crate) struct Total {
     pub value: f64,
     pub size: f64,
     pub error: f64,
+    /// Terms that repeat the one before.
+    pub repeats: f64,
+    last: f64,
+    count: usize,
 }
 
 impl Total {
-    pub(crate) fn add(&mut self, term: Near) {
+    pub(crate) fn add(&mut self, term: Near, rounding: Rounding) {
+        self.count += 1;
+        self.repeats += envelope::repeats(self.last, term.value, self.count, rounding);
+        self.last = term.value;
         self.value += term.value;
         self.size += term.value.abs();
         self.error += term.error;

@@ -1,6 +1,7 @@
 //! The oracle's own tests, one module for each kind of promise; gates and kernels are tested elsewhere.
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may end where something is missing")]
 
+mod constant;
 mod faults;
 mod isolation;
 mod problem;

@@ -1,0 +1,64 @@
+//! Constant inputs: every addition of a long sum rounds the same way, so a bound that counts on independence must see it.
+
+use ndarray::{Array1, Array2, Array3};
+use plumbline_reference::staged::{Staging, simulate};
+use plumbline_reference::{Gates, Inputs, Problem, Quantity, RoundingPlan, solve};
+
+use super::support::ratio;
+
+/// The same token `length` times, with gate projections of width 2.
+fn constant(length: usize, x: f64, bias: f64) -> Problem {
+    let shape = (1, length, 2);
+    let weights = |w: f64| Array3::from_elem((1, 2, 2), w);
+    Problem::new(Inputs {
+        x: Array3::from_elem(shape, x),
+        gates: Gates::Projected {
+            wi: weights(0.25),
+            bi: Array2::from_elem((1, 2), bias),
+            wr: weights(-0.125),
+            br: Array2::from_elem((1, 2), bias),
+        },
+        a_param: Array1::from_vec(vec![-1.0, -0.3]),
+        reset: Array2::from_elem((1, length), false),
+        h0: None,
+        dy: Array3::from_elem(shape, 0.7),
+        dlast: Array2::zeros((1, 2)),
+    })
+    .unwrap()
+}
+
+#[test]
+fn sequential_sums_of_equal_terms_stay_inside() {
+    let plan = RoundingPlan::f32();
+    let mut largest = 0.0f64;
+    for (x, bias) in [(0.3, 0.1), (1.7, -0.4), (0.9, 0.77)] {
+        let problem = constant(8192, x, bias);
+        let truth = solve(&problem, &plan);
+        let seen = simulate(&problem, &Staging::new(plan));
+        for (quantity, bounded) in truth.iter() {
+            let ratio = ratio(seen.get(quantity).unwrap(), bounded);
+            assert!(ratio <= 1.0, "{}: {ratio}", quantity.name());
+            if quantity.is_reduced() {
+                largest = largest.max(ratio);
+            }
+        }
+    }
+    // The roundings do add up: an envelope of independent ones would be 15 times smaller.
+    assert!(largest > 0.1, "{largest}");
+}
+
+#[test]
+fn varying_terms_pay_nothing_for_it() {
+    let mut inputs = constant(4096, 0.5, 0.1).into_inputs();
+    inputs.x.iter_mut().enumerate().for_each(|(i, x)| *x = (i as f64 * 0.7).sin());
+    let problem = Problem::new(inputs).unwrap();
+    let envelope = |plan: RoundingPlan| -> f64 {
+        let truth = solve(&problem, &plan);
+        truth.get(Quantity::Dwi).unwrap().envelope.iter().fold(0.0, |m, &e| m.max(e))
+    };
+    let exact_sum = RoundingPlan { reduce: RoundingPlan::exact().reduce, ..RoundingPlan::f32() };
+    let sums_share = envelope(RoundingPlan::f32()) - envelope(exact_sum);
+    let size: f64 = 4096.0;
+    // 6 sqrt(n) u times a sum of magnitudes of at most n; in full it would be n u.
+    assert!(sums_share < 7.0 * size.sqrt() * size / 16_777_216.0, "{sums_share}");
+}
