@@ -124,10 +124,22 @@ fn bad_arguments_end_with_two_and_a_message() {
 }
 
 #[test]
+fn the_case_is_never_overwritten() {
+    let (_folder, path) = scratch("case.safetensors");
+    let bytes = fs::read(golden("rglru_v06_init_len3_h0_reset")).unwrap();
+    fs::write(&path, &bytes).unwrap();
+    let case = path.to_str().unwrap();
+    let done = plumbline(&["oracle", "--case", case, "--out", case]);
+    assert_eq!(done.code, 2);
+    assert!(done.err.contains("found the case itself"), "{}", done.err);
+    assert_eq!(fs::read(&path).unwrap(), bytes);
+}
+
+#[test]
 fn samu_cases_are_refused_in_words() {
     let done = plumbline(&["oracle", "--case", &golden("samu_v01_init_len1"), "--out", "/nonexistent/x"]);
     assert_eq!(done.code, 2);
-    assert!(done.err.contains("expected an RG-LRU case, found a SAMU one"), "{}", done.err);
+    assert!(done.err.contains("expected kind rglru_projected or rglru_logits, found samu"), "{}", done.err);
 }
 
 #[test]

@@ -47,7 +47,8 @@ pub(super) fn read(path: &Path, kind: Option<Kind>) -> Result<(Kind, Problem), C
     };
     if kind == Kind::Samu {
         let message =
-            "expected an RG-LRU case, found a SAMU one: this version has no oracle for it".to_owned();
+            "expected kind rglru_projected or rglru_logits, found samu: this version has no oracle for it"
+                .to_owned();
         return Err(CliError::File { file: path.to_owned(), message });
     }
     Ok((kind, problem_from_file(&file, kind)?))

@@ -35,6 +35,7 @@ pub(super) struct Oracle {
 impl Oracle {
     pub(super) fn run(&self, out: &mut dyn Write) -> Result<Ending, CliError> {
         let (kind, problem) = input::read(&self.case, self.kind)?;
+        self.keep_the_case()?;
         let truth = solve(&problem, &self.plan.rounding());
         let mut file = TensorFile::new(self.out.display().to_string());
         file.set_metadata("kind", kind.name());
@@ -53,5 +54,17 @@ impl Oracle {
             self.out.display()
         )?;
         Ok(Ending::Conforms)
+    }
+    /// The case file holds inputs that no run can give back.
+    fn keep_the_case(&self) -> Result<(), CliError> {
+        let same = match (self.case.canonicalize(), self.out.canonicalize()) {
+            (Ok(case), Ok(out)) => case == out,
+            _ => false,
+        };
+        if same {
+            let message = "expected an output file other than the case, found the case itself".to_owned();
+            return Err(CliError::File { file: self.out.clone(), message });
+        }
+        Ok(())
     }
 }
