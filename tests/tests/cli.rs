@@ -44,6 +44,8 @@ fn oracle_writes_every_output_with_its_envelope_and_check_accepts_it() {
         assert_eq!(value.shape(), envelope.shape(), "{name}");
         assert!(envelope.values().iter().all(|e| *e >= 0.0), "{name}");
     }
+    let done = plumbline(&["check", "--case", &case, "--actual", path.to_str().unwrap()]);
+    assert_eq!(done.code, 0, "{}{}", done.out, done.err);
 }
 
 fn outputs_of(name: &str) -> TensorFile {
@@ -105,11 +107,13 @@ fn a_wrong_shape_is_named_with_expected_and_found() {
 
 #[test]
 fn bad_arguments_end_with_two_and_a_message() {
-    let cases: [(&[&str], &str); 8] = [
+    let cases: [(&[&str], &str); 10] = [
         (&["gate", "no_such_kernel"], "kernel `no_such_kernel`: expected one of rglru_forward_serial_f32"),
         (&["gate", "--device", "tpu"], "expected virtual, cuda, cuda:INDEX or auto, found `tpu`"),
         (&["gate", "--regime", "warm"], "expected one of init"),
-        (&["gate", "--cases", "many"], "invalid value 'many'"),
+        (&["gate", "--cases", "many"], "expected a number from 0 to 1000000, found `many`"),
+        (&["gate", "--cases", "18446744073709551615"], "expected a number from 0 to 1000000"),
+        (&["ledger", "record", "--cases", "0"], "expected a number from 13"),
         (&["replay", "init:none"], "expected REGIME:LAYOUT:H0:BxLxW:SEED"),
         (&["replay", "golden:nothing"], "nothing"),
         (&["oracle", "--case", "/nonexistent.safetensors", "--out", "/tmp/x"], "/nonexistent.safetensors"),
@@ -121,6 +125,44 @@ fn bad_arguments_end_with_two_and_a_message() {
         assert!(done.err.contains(message), "{arguments:?}: {}", done.err);
         assert_eq!(done.out, "", "{arguments:?}");
     }
+}
+
+/// A stream whose reader has left.
+struct Closed;
+
+impl std::io::Write for Closed {
+    fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+        Err(std::io::ErrorKind::BrokenPipe.into())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Err(std::io::ErrorKind::BrokenPipe.into())
+    }
+}
+
+#[test]
+fn a_reader_that_leaves_does_not_change_the_verdict() {
+    let (_folder, path) = scratch("out.safetensors");
+    let mut outputs = outputs_of("rglru_v01_init_first");
+    outputs.insert("last_h", Tensor::from_f64(&ndarray::Array2::<f64>::zeros((1, 8))));
+    outputs.write(&path).unwrap();
+    let case = golden("rglru_v01_init_first");
+    let arguments = ["plumbline", "check", "--case", &case, "--actual", path.to_str().unwrap()];
+    assert_eq!(cli::run(arguments, &mut Closed, &mut Vec::new()), 1);
+}
+
+#[cfg(unix)]
+#[test]
+fn links_are_followed() {
+    let (folder, path) = scratch("target.safetensors");
+    fs::write(&path, "old").unwrap();
+    let link = folder.path().join("link.safetensors");
+    std::os::unix::fs::symlink(&path, &link).unwrap();
+    let case = golden("rglru_v01_init_first");
+    let done = plumbline(&["oracle", "--case", &case, "--out", link.to_str().unwrap()]);
+    assert_eq!(done.code, 0, "{}", done.err);
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert!(TensorFile::read(&path).unwrap().contains("envelope.y"));
 }
 
 #[test]

@@ -31,7 +31,7 @@ pub(super) struct Gate {
     #[arg(long, default_value_t = Place::Virtual)]
     device: Place,
     /// Generated cases for each kernel.
-    #[arg(long, default_value_t = 130, env = "PLUMBLINE_CASES")]
+    #[arg(long, default_value_t = 130, env = "PLUMBLINE_CASES", value_parser = |text: &str| cases(text, 0))]
     cases: usize,
     /// Seed of the generated cases.
     #[arg(long, default_value_t = 1)]
@@ -45,6 +45,13 @@ pub(super) struct Gate {
     /// Write every record to this file.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+}
+
+/// A number of cases whose records fit in memory.
+pub(super) fn cases(text: &str, least: usize) -> Result<usize, String> {
+    const MOST: usize = 1_000_000;
+    let wrong = || format!("expected a number from {least} to {MOST}, found `{text}`");
+    text.parse().ok().filter(|n| (least..=MOST).contains(n)).ok_or_else(wrong)
 }
 
 fn regime(text: &str) -> Result<Regime, String> {

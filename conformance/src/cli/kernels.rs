@@ -45,6 +45,10 @@ impl Kernels {
                 for path in artifact::compile_all(root)? {
                     writeln!(out, "wrote {}", path.display())?;
                 }
+                writeln!(
+                    out,
+                    "this binary still holds the PTX it was built with: build it again to run the new one"
+                )?;
             }
             Some(Verb::Check(Root { root })) => {
                 for path in artifact::check(root)? {

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use plumbline_gpu::buffer::Dtype;
 use plumbline_gpu::catalog::{self, KERNELS, Kernel};
 
-use super::gate::progress;
+use super::gate::{cases, progress};
 use super::select::{self, Place};
 use super::{CliError, Ending};
 use crate::campaign::Campaign;
@@ -17,6 +17,7 @@ use crate::judge::TensorRecord;
 use crate::ledger::{Ledger, Recording};
 use crate::report::verdict_table;
 use crate::storage::Storage;
+use crate::strategy::Regime;
 
 /// Records tolerances from a long run on the PTX machine.
 #[derive(Debug, Args)]
@@ -33,8 +34,8 @@ enum Verb {
 
 #[derive(Debug, Args)]
 struct Record_ {
-    /// Generated cases for each kernel.
-    #[arg(long, default_value_t = 5200)]
+    /// Generated cases for each kernel; each regime needs at least one, or its limit would be lost.
+    #[arg(long, default_value_t = 5200, value_parser = |text: &str| cases(text, Regime::ALL.len()))]
     cases: usize,
     /// Seed of the generated cases.
     #[arg(long, default_value_t = 20)]

@@ -122,7 +122,7 @@ where
     A::Item: Into<OsString> + Clone,
 {
     match Arguments::try_parse_from(arguments) {
-        Ok(arguments) => conclude(arguments.verb.run(out), err),
+        Ok(arguments) => conclude(arguments.verb.run(&mut Patient(out)), err),
         Err(error) => {
             let stream = if error.use_stderr() { err } else { out };
             // Nowhere is left to report that a message could not be written.
@@ -146,6 +146,25 @@ impl Verb {
     }
 }
 
+/// A stream whose reader may leave: what it no longer wants is dropped, so that the verdict still reaches the exit code.
+struct Patient<'a>(&'a mut dyn Write);
+
+impl Write for Patient<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        match self.0.write(bytes) {
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(bytes.len()),
+            other => other,
+        }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        match self.0.flush() {
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+            other => other,
+        }
+    }
+}
+
 fn conclude(result: Result<Ending, CliError>, err: &mut dyn Write) -> u8 {
     match result {
         Ok(Ending::Conforms) => 0,
@@ -154,8 +173,6 @@ fn conclude(result: Result<Ending, CliError>, err: &mut dyn Write) -> u8 {
             let _ = writeln!(err, "error: not judged: {why}");
             4
         }
-        // A reader that has enough closes the pipe.
-        Err(CliError::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => 0,
         Err(error) => {
             let _ = writeln!(err, "error: {error}");
             error.code()

@@ -9,6 +9,7 @@ use plumbline_reference::solve;
 
 use super::input::{self, Plan};
 use super::{CliError, Ending};
+use crate::case::{Case, Origin};
 
 /// Runs the oracle on a case file.
 ///
@@ -27,16 +28,32 @@ pub(super) struct Oracle {
     /// Kind of the case, where its names leave a choice: rglru_projected or rglru_logits.
     #[arg(long)]
     kind: Option<Kind>,
-    /// Rounding plan of the envelopes.
-    #[arg(long, value_enum, default_value = "f32")]
-    plan: Plan,
+    /// Take the case as a kernel of this plan does: inputs rounded to its storage type, its envelopes. Without it the
+    /// inputs are taken as they stand, with the envelopes of f32.
+    #[arg(long, value_enum)]
+    plan: Option<Plan>,
 }
 
 impl Oracle {
     pub(super) fn run(&self, out: &mut dyn Write) -> Result<Ending, CliError> {
         let (kind, problem) = input::read(&self.case, self.kind)?;
         self.keep_the_case()?;
-        let truth = solve(&problem, &self.plan.rounding());
+        let problem = match self.plan {
+            None => problem,
+            Some(plan) => {
+                let origin = Origin::File(self.case.display().to_string());
+                let case = Case::of_problem(origin, problem.clone(), plan.storage())?;
+                if case.changes(&problem) {
+                    let name = plan.storage().name();
+                    writeln!(
+                        out,
+                        "note: not every input is a {name} number; the truth is that of the nearest ones"
+                    )?;
+                }
+                case.problem
+            }
+        };
+        let truth = solve(&problem, &self.plan.unwrap_or(Plan::F32).rounding());
         let mut file = TensorFile::new(self.out.display().to_string());
         file.set_metadata("kind", kind.name());
         file.set_metadata("source", format!("plumbline {} oracle, float64", env!("CARGO_PKG_VERSION")));

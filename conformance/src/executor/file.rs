@@ -37,8 +37,10 @@ impl FileExecutor {
 }
 
 fn demand_known(file: &TensorFile, kind: Kind) -> Result<(), FixtureError> {
-    let known: Vec<&str> =
-        kind.required().iter().chain(kind.optional()).chain(kind.outputs()).copied().collect();
+    let names = kind.required().iter().chain(kind.optional()).chain(kind.outputs()).copied();
+    // What `oracle` writes beside its outputs.
+    let envelopes: Vec<String> = kind.outputs().iter().map(|name| format!("envelope.{name}")).collect();
+    let known: Vec<&str> = names.chain(envelopes.iter().map(String::as_str)).collect();
     file.demand_only(&known)
 }
 

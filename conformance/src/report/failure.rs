@@ -30,7 +30,9 @@ pub fn failure_text(record: &Record, case: &Case, subject: &Subject) -> String {
         let _ = writeln!(text, "  wrong   {reason}");
     }
     let _ = writeln!(text, "  tensors {}", tensors(record));
-    if let Some(suspect) = suspect(record) {
+    // A tensor without figures (unwritten, of another shape) would make the others look like the whole story.
+    let without_figures = reasons.len() > record.tensors.iter().filter(|t| !t.conforms()).count();
+    if let Some(suspect) = suspect(record).filter(|_| !without_figures) {
         let _ = writeln!(text, "  suspect {suspect}");
     }
     let worst = record.tensors.iter().filter(|t| !t.conforms());
@@ -38,7 +40,12 @@ pub fn failure_text(record: &Record, case: &Case, subject: &Subject) -> String {
     if let Some((tensor, worst)) = first.and_then(|t| Some((t, t.measure.worst.as_ref()?))) {
         describe(&mut text, tensor, worst, case, subject);
     }
-    let _ = writeln!(text, "  replay  plumbline replay '{}' --kernel {}", record.origin, record.kernel);
+    let replay = if record.executor == "file" {
+        format!("check --case '{}' --actual '{}'", record.origin, record.kernel)
+    } else {
+        format!("replay '{}' --kernel {}", record.origin, record.kernel)
+    };
+    let _ = writeln!(text, "  replay  plumbline {replay}");
     text
 }
 

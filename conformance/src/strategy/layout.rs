@@ -53,7 +53,7 @@ impl Layout {
             let mut position: i32 = rng.random_range(1..1000);
             for (cell, reset) in row.iter_mut().zip(resets) {
                 position = if reset { 0 } else { position };
-                *cell = position;
+                *cell = anywhere(position);
                 position += 1;
             }
         }
@@ -77,6 +77,15 @@ impl Layout {
                 Self::None | Self::Packed => false,
             })
             .collect()
+    }
+}
+
+/// Only 0 means a reset: now and then a position is negative, or has no low bits.
+fn anywhere(position: i32) -> i32 {
+    match position % 7 {
+        3 => -position,
+        5 => position << 16,
+        _ => position,
     }
 }
 
