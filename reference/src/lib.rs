@@ -61,4 +61,4 @@ pub use plan::{Chain, Complement, NormForm, Reduction, Rounding, RoundingPlan};
 pub use problem::{Gates, Inputs, Problem, ProblemError};
 pub use rglru::solve;
 pub use shape::Shape;
-pub use truth::{Bound, Bounded, Quantity, Truth};
+pub use truth::{Bound, Bounded, Quantity, Tensors, Truth};

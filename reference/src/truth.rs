@@ -132,3 +132,27 @@ impl Truth {
         self.entries.iter().map(|(quantity, bounded)| (*quantity, bounded))
     }
 }
+
+/// Values by quantity, without envelopes: what a witness saw, or a simulated kernel wrote.
+#[derive(Clone, Debug)]
+pub struct Tensors {
+    entries: Vec<(Quantity, ArrayD<f64>)>,
+}
+
+impl Tensors {
+    pub(crate) fn new(mut entries: Vec<(Quantity, ArrayD<f64>)>) -> Self {
+        entries.sort_by_key(|(quantity, _)| *quantity);
+        Self { entries }
+    }
+
+    /// One tensor, in the shape that [`Quantity`] states; present as in [`Truth`].
+    #[must_use]
+    pub fn get(&self, quantity: Quantity) -> Option<&ArrayD<f64>> {
+        self.entries.iter().find(|(q, _)| *q == quantity).map(|(_, values)| values)
+    }
+
+    /// All tensors, in the order of [`Quantity::ALL`].
+    pub fn iter(&self) -> impl Iterator<Item = (Quantity, &ArrayD<f64>)> {
+        self.entries.iter().map(|(quantity, values)| (*quantity, values))
+    }
+}

@@ -31,7 +31,7 @@ use ndarray::{ArrayD, IxDyn};
 
 use crate::plan::{Rounding, RoundingPlan};
 use crate::problem::Problem;
-use crate::truth::Quantity;
+use crate::truth::Tensors;
 
 pub use twist::Twist;
 
@@ -95,32 +95,11 @@ impl Staging {
     }
 }
 
-/// What a simulated kernel wrote, before it is stored in any narrower format.
-#[derive(Clone, Debug)]
-pub struct Outcome {
-    entries: Vec<(Quantity, ArrayD<f64>)>,
-}
-
-impl Outcome {
-    /// One tensor, in the shape that [`Quantity`] states; present as in [`crate::Truth`].
-    #[must_use]
-    pub fn get(&self, quantity: Quantity) -> Option<&ArrayD<f64>> {
-        self.entries.iter().find(|(q, _)| *q == quantity).map(|(_, values)| values)
-    }
-
-    /// All tensors, in the order of [`Quantity::ALL`].
-    pub fn iter(&self) -> impl Iterator<Item = (Quantity, &ArrayD<f64>)> {
-        self.entries.iter().map(|(quantity, values)| (*quantity, values))
-    }
-}
-
-/// Runs the simulation: every output and gradient.
+/// Runs the simulation: every output and gradient, as the kernel holds it before it is stored in any narrower format.
 #[must_use]
-pub fn simulate(problem: &Problem, staging: &Staging) -> Outcome {
+pub fn simulate(problem: &Problem, staging: &Staging) -> Tensors {
     let staging = &Staging { plan: staging.followed(), ..*staging };
-    let mut entries = channel::run(problem, staging);
-    entries.sort_by_key(|(quantity, _)| *quantity);
-    Outcome { entries }
+    Tensors::new(channel::run(problem, staging))
 }
 
 fn shaped(shape: &[usize], numbers: &[machine::Number]) -> ArrayD<f64> {

@@ -12,32 +12,13 @@ use dual::Dual;
 
 use crate::problem::{Gates, Inputs, Problem};
 use crate::shape::Shape;
-use crate::truth::Quantity;
+use crate::truth::{Quantity, Tensors};
 
-/// What the witness saw, rounded to f64 at the very end.
-#[derive(Clone, Debug)]
-pub struct Testimony {
-    entries: Vec<(Quantity, ArrayD<f64>)>,
-}
-
-impl Testimony {
-    /// One tensor, in the shape that [`Quantity`] states; present as in [`crate::Truth`].
-    #[must_use]
-    pub fn get(&self, quantity: Quantity) -> Option<&ArrayD<f64>> {
-        self.entries.iter().find(|(q, _)| *q == quantity).map(|(_, values)| values)
-    }
-
-    /// All tensors.
-    pub fn iter(&self) -> impl Iterator<Item = (Quantity, &ArrayD<f64>)> {
-        self.entries.iter().map(|(quantity, values)| (*quantity, values))
-    }
-}
-
-/// Every output and gradient of `problem`.
+/// Every output and gradient of `problem`, rounded to f64 at the very end.
 ///
 /// The cost is the number of inputs times the square of the length: meant for a few tens of tokens.
 #[must_use]
-pub fn testify(problem: &Problem) -> Testimony {
+pub fn testify(problem: &Problem) -> Tensors {
     let mut entries = Vec::new();
     let inputs = match problem.gates() {
         Gates::Logits { .. } => problem.inputs().clone(),
@@ -55,7 +36,7 @@ pub fn testify(problem: &Problem) -> Testimony {
     entries.extend(model.outputs());
     entries.extend(model.gradients());
     entries.sort_by_key(|(quantity, _)| *quantity);
-    Testimony { entries }
+    Tensors::new(entries)
 }
 
 fn tokens(shape: Shape, values: &[Dual]) -> Array3<f64> {
