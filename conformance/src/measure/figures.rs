@@ -1,5 +1,6 @@
 //! The figures of one tensor: the verdict ratio, and the usual norms beside it.
 
+use plumbline_fixtures::unravel;
 use serde::Serialize;
 
 use super::{Computed, distance, ratio};
@@ -170,21 +171,6 @@ fn is_unbounded(got: f64, truth: f64, envelope: f64) -> bool {
 
 fn quotient(a: f64, b: f64) -> f64 {
     if a == 0.0 { 0.0 } else { a / b }
-}
-
-/// Index along every axis of the element at a row-major position.
-pub(super) fn unravel(mut position: usize, shape: &[usize]) -> Vec<usize> {
-    let mut index: Vec<usize> = shape
-        .iter()
-        .rev()
-        .map(|&extent| {
-            let along = position % extent.max(1);
-            position /= extent.max(1);
-            along
-        })
-        .collect();
-    index.reverse();
-    index
 }
 
 #[cfg(test)]
