@@ -1,7 +1,7 @@
 //! What is allowed: from a declared plan to the plan of the envelope, the rule of one case, and the share of each stage at one element; whether a kernel keeps to it is left to `judge`.
 
 use plumbline_gpu::catalog::{Complement as DeclaredComplement, Declaration, Norm};
-use plumbline_reference::{Chain, Complement, NormForm, Problem, Quantity, Rounding, RoundingPlan, solve};
+use plumbline_reference::{Chain, Complement, NormForm, Problem, Quantity, RoundingPlan, solve};
 use serde::Serialize;
 
 use crate::case::Case;
@@ -98,7 +98,7 @@ fn stages(plan: &RoundingPlan) -> Vec<(&'static str, RoundingPlan)> {
         ("reduce", RoundingPlan { reduce: plan.reduce, ..exact }),
         ("projection", RoundingPlan { projection: plan.projection, logits: plan.logits, ..exact }),
     ];
-    stages.retain(|(stage, _)| *stage != "boundary" || plan.boundary.is_some());
-    stages.retain(|(stage, _)| *stage != "saved" || plan.saved != Rounding::EXACT);
+    // A stage that the plan leaves exact has no part, and need not be solved for.
+    stages.retain(|(_, plan)| *plan != exact);
     stages
 }

@@ -1,7 +1,7 @@
 //! Many cases on many executors: golden ones first, then generated ones, in parallel and in a fixed order; how the records are shown is left to `report`.
 
 use plumbline_fixtures::{CaseKind, FixtureError, Kind, golden};
-use plumbline_reference::{ProblemError, Shape};
+use plumbline_reference::{Problem, ProblemError, Shape};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use rayon::prelude::*;
@@ -95,11 +95,11 @@ impl Campaign {
             Job::Golden((name, problem)) => {
                 Case::of_problem(Origin::Golden(name.clone()), problem.clone(), storage)?
             }
-            Job::Generated(index) => Case::generated(self.tree(*index)?.current(), storage)?,
+            Job::Generated(index) => Case::generated(self.spec(*index)?, storage)?,
         })
     }
 
-    /// The generated specs in order.
+    /// Generated spec `index`.
     ///
     /// # Errors
     /// If the strategy gives no value.
@@ -178,7 +178,7 @@ fn smaller(spec: Spec) -> Vec<Spec> {
 }
 
 enum Job<'a> {
-    Golden(&'a (String, plumbline_reference::Problem)),
+    Golden(&'a (String, Problem)),
     Generated(usize),
 }
 
@@ -195,10 +195,10 @@ pub fn golden_names() -> Result<Vec<&'static str>, FixtureError> {
 ///
 /// # Errors
 /// If there is no such case or it cannot be read.
-pub fn golden_problem(name: &str) -> Result<plumbline_reference::Problem, CampaignError> {
+pub fn golden_problem(name: &str) -> Result<Problem, CampaignError> {
     Ok(Case::with_given_logits(golden::problem(name, Kind::RglruProjected)?)?)
 }
 
-fn golden_problems() -> Result<Vec<(String, plumbline_reference::Problem)>, CampaignError> {
+fn golden_problems() -> Result<Vec<(String, Problem)>, CampaignError> {
     golden_names()?.into_iter().map(|name| Ok((name.to_owned(), golden_problem(name)?))).collect()
 }

@@ -9,7 +9,6 @@ use plumbline_fixtures::{Kind, TensorFile};
 use super::gate::ending;
 use super::input::{self, Plan};
 use super::{CliError, Ending};
-use crate::case::{Case, Origin};
 use crate::examine::examine;
 use crate::executor::{Executor, FileExecutor};
 use crate::ledger::Ledger;
@@ -42,25 +41,18 @@ pub(super) struct Check {
 impl Check {
     pub(super) fn run(&self, out: &mut dyn Write) -> Result<Ending, CliError> {
         let (kind, problem) = input::read(&self.case, self.kind)?;
-        let storage = self.plan.storage();
         let actual = TensorFile::read(&self.actual)?;
-        let executor = FileExecutor::new(&actual, kind, storage, self.plan.rounding())?;
-        let case = Case::of_problem(Origin::File(self.case.display().to_string()), problem.clone(), storage)?;
-        if case.changes(&problem) {
-            let name = storage.name();
-            writeln!(out, "note: not every input is a {name} number; the truth is that of the nearest ones")?;
-        }
+        let executor = FileExecutor::new(&actual, kind, self.plan.storage(), self.plan.rounding())?;
+        let case = input::case(&self.case, &problem, self.plan, out)?;
         let missing: Vec<&str> = kind.outputs().iter().copied().filter(|n| !actual.contains(n)).collect();
         if !missing.is_empty() {
             writeln!(out, "not in {}, not judged: {}", self.actual.display(), missing.join(", "))?;
         }
         let record = examine(&case, &executor, &Ledger::default());
-        let records = [record];
-        write!(out, "{}", verdict_table(&records))?;
-        let [record] = &records;
+        write!(out, "{}", verdict_table(std::slice::from_ref(&record)))?;
         if record.deviates() {
-            write!(out, "\n{}", failure_text(record, &case, executor.subject()))?;
+            write!(out, "\n{}", failure_text(&record, &case, executor.subject()))?;
         }
-        Ok(ending(&records))
+        Ok(ending(&[record]))
     }
 }

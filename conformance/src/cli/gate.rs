@@ -71,9 +71,7 @@ impl Gate {
             regimes: self.regime.clone(),
             golden: !self.no_golden,
         };
-        let bar = progress(campaign.examinations()? * selection.executors.len());
-        let records = campaign.run(&selection.executors, &ledger, &|_| bar.inc(1))?;
-        bar.finish_and_clear();
+        let records = run_with_bar(&campaign, &selection, &ledger)?;
         for not_run in &selection.not_run {
             writeln!(out, "not run: {not_run}")?;
         }
@@ -173,8 +171,20 @@ pub(super) fn ending(records: &[Record]) -> Ending {
     }
 }
 
+/// The campaign on every executor, with a bar while it runs.
+pub(super) fn run_with_bar(
+    campaign: &Campaign,
+    selection: &Selection,
+    ledger: &Ledger,
+) -> Result<Vec<Record>, CliError> {
+    let bar = progress(campaign.examinations()? * selection.executors.len());
+    let records = campaign.run(&selection.executors, ledger, &|_| bar.inc(1))?;
+    bar.finish_and_clear();
+    Ok(records)
+}
+
 /// A bar on a terminal, nothing elsewhere.
-pub(super) fn progress(total: usize) -> ProgressBar {
+fn progress(total: usize) -> ProgressBar {
     if !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }

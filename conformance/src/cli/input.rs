@@ -1,11 +1,13 @@
 //! Case files as problems, for the verbs that read one: the kind recognised or forced, the plan by name.
 
+use std::io::Write;
 use std::path::Path;
 
 use plumbline_fixtures::{Kind, TensorFile, problem_from_file};
 use plumbline_reference::{Problem, RoundingPlan};
 
 use super::CliError;
+use crate::case::{Case, Origin};
 use crate::storage::Storage;
 
 /// The rounding plans that can be asked for by name.
@@ -36,6 +38,22 @@ impl Plan {
             Self::F32Fast | Self::Bf16Fast => RoundingPlan::f32_fast(),
         }
     }
+}
+
+/// The problem of a file as a kernel of a plan reads it; says so on `out` where rounding changed an input.
+pub(super) fn case(
+    path: &Path,
+    problem: &Problem,
+    plan: Plan,
+    out: &mut dyn Write,
+) -> Result<Case, CliError> {
+    let origin = Origin::File(path.display().to_string());
+    let case = Case::of_problem(origin, problem.clone(), plan.storage())?;
+    if case.changes(problem) {
+        let name = plan.storage().name();
+        writeln!(out, "note: not every input is a {name} number; the truth is that of the nearest ones")?;
+    }
+    Ok(case)
 }
 
 /// Reads a case file: its kind, and the problem it holds.

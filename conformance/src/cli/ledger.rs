@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use plumbline_gpu::buffer::Dtype;
 use plumbline_gpu::catalog::{self, KERNELS, Kernel};
 
-use super::gate::{cases, progress};
+use super::gate::{cases, run_with_bar};
 use super::select::{self, Place};
 use super::{CliError, Ending};
 use crate::campaign::Campaign;
@@ -56,10 +56,8 @@ impl Record_ {
     fn run(&self, out: &mut dyn Write) -> Result<Ending, CliError> {
         let campaign = Campaign { cases: self.cases, seed: self.seed, regimes: Vec::new(), golden: true };
         let selection = select::executors(&KERNELS, Place::Virtual)?;
-        let bar = progress(campaign.examinations()? * selection.executors.len());
         // Nothing recorded limits the recording: the envelope alone does.
-        let records = campaign.run(&selection.executors, &Ledger::default(), &|_| bar.inc(1))?;
-        bar.finish_and_clear();
+        let records = run_with_bar(&campaign, &selection, &Ledger::default())?;
         write!(out, "{}", verdict_table(&records))?;
         if records.iter().any(Record::deviates) {
             writeln!(out, "{} is left as it was: a kernel deviates", self.out.display())?;

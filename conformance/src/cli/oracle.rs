@@ -9,7 +9,6 @@ use plumbline_reference::solve;
 
 use super::input::{self, Plan};
 use super::{CliError, Ending};
-use crate::case::{Case, Origin};
 
 /// Runs the oracle on a case file.
 ///
@@ -40,18 +39,7 @@ impl Oracle {
         self.keep_the_case()?;
         let problem = match self.plan {
             None => problem,
-            Some(plan) => {
-                let origin = Origin::File(self.case.display().to_string());
-                let case = Case::of_problem(origin, problem.clone(), plan.storage())?;
-                if case.changes(&problem) {
-                    let name = plan.storage().name();
-                    writeln!(
-                        out,
-                        "note: not every input is a {name} number; the truth is that of the nearest ones"
-                    )?;
-                }
-                case.problem
-            }
+            Some(plan) => input::case(&self.case, &problem, plan, out)?.problem,
         };
         let truth = solve(&problem, &self.plan.unwrap_or(Plan::F32).rounding());
         let mut file = TensorFile::new(self.out.display().to_string());
