@@ -3,7 +3,8 @@
 use std::time::Instant;
 
 use ndarray::{Array1, Array2, Array3};
-use plumbline_reference::{Gates, Inputs, Problem, ProblemError, Quantity, RoundingPlan, solve};
+use plumbline_reference::rglru::{Gates, Inputs, Problem, solve};
+use plumbline_reference::{ProblemError, Quantity, RoundingPlan};
 
 fn main() -> Result<(), ProblemError> {
     let given: Vec<usize> = std::env::args().skip(1).filter_map(|word| word.parse().ok()).collect();

@@ -27,7 +27,8 @@
 //!
 //! ```
 //! use ndarray::{Array1, Array2, Array3};
-//! use plumbline_reference::{Gates, Inputs, Problem, Quantity, RoundingPlan, solve};
+//! use plumbline_reference::rglru::{Gates, Inputs, Problem, solve};
+//! use plumbline_reference::{Quantity, RoundingPlan};
 //!
 //! let problem = Problem::new(Inputs {
 //!     x: Array3::from_elem((1, 4, 2), 0.5),
@@ -46,19 +47,25 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod carry;
+mod lanes;
 pub mod near;
+pub mod number;
 pub mod plan;
 pub mod problem;
 pub mod rglru;
+pub mod rglru_complex;
+pub mod samu;
 pub mod scalar;
 pub mod scan;
 pub mod shape;
+mod sheet;
 pub mod staged;
+mod sums;
 pub mod truth;
 pub mod witness;
 
 pub use plan::{Chain, Complement, NormForm, Reduction, Rounding, RoundingPlan};
-pub use problem::{Gates, Inputs, Problem, ProblemError};
-pub use rglru::solve;
+pub use problem::{Problem, ProblemError, Role, Tensor, TensorMut, evaluate, solve};
 pub use shape::Shape;
 pub use truth::{Bound, Bounded, Quantity, Tensors, Truth};

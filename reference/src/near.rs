@@ -1,6 +1,7 @@
 //! A number together with a bound on the error of the kernel's version of it: the arithmetic in which the
-//! envelopes are written; which operations a kernel performs is left to [`crate::rglru`].
+//! envelopes are written; which operations a kernel performs is left to the families.
 
+use crate::number::Number;
 use crate::plan::Rounding;
 
 /// A true value and the largest error of the rounded one.
@@ -8,76 +9,90 @@ use crate::plan::Rounding;
 /// All errors are absolute: a saturated gate has a relative error without meaning, and underflow has no
 /// relative error at all. Products keep the terms of second order, so nothing is lost to "first order".
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Near {
+pub struct Near<N = f64> {
     /// The true value.
-    pub value: f64,
+    pub value: N,
     /// Largest distance of the kernel's value from it; NaN where the value is not finite.
-    pub error: f64,
+    pub error: N,
 }
 
 /// Slack for what the bounds leave out: products of roundings with roundings, at most a few `u` relative,
 /// and the f64 error of value and bound themselves. 0.1 % is far above both and far below any use.
 pub const SLACK: f64 = 1.0 + 1.0 / 1024.0;
 
-impl Near {
+impl<N: Number> Near<N> {
     /// A number that is known without error.
     #[must_use]
-    pub fn exact(value: f64) -> Self {
-        Self { value, error: 0.0 }
+    #[inline(always)]
+    pub fn exact(value: N) -> Self {
+        Self { value, error: N::zero() }
     }
 
     /// The same value with one more rounding.
     #[must_use]
+    #[inline(always)]
     pub fn rounded(self, rounding: Rounding) -> Self {
         let magnitude = self.value.abs() + self.error;
-        let error = self.error + rounding.unit * magnitude + rounding.underflow;
+        let error = self.error + magnitude.times(rounding.unit) + N::from_f64(rounding.underflow);
         Self { value: self.value, error: overflowing(error, magnitude, rounding) }
     }
 
     /// The product with a power of two, which rounds nothing.
     #[must_use]
+    #[inline(always)]
     pub fn scaled(self, power_of_two: f64) -> Self {
-        Self { value: self.value * power_of_two, error: self.error * power_of_two.abs() }
+        Self { value: self.value.times(power_of_two), error: self.error.times(power_of_two.abs()) }
     }
 
     /// `self - other`, rounded once. The rounding is charged on the magnitudes added: the two terms may be
     /// formed and joined in other ways (fused, or term by term into a sum).
     #[must_use]
+    #[inline(always)]
     pub fn minus(self, other: Self, rounding: Rounding) -> Self {
-        let magnitude = self.value.abs() + other.value.abs() + self.error + other.error;
-        let error = self.error + other.error + rounding.unit * magnitude;
+        let inherited = self.error + other.error;
+        let magnitude = self.value.abs() + other.value.abs() + inherited;
+        let error = inherited + magnitude.times(rounding.unit);
         Self { value: self.value - other.value, error: overflowing(error, magnitude, rounding) }
     }
 
     /// The envelope as handed out: with slack, and infinite where no bound exists.
     #[must_use]
-    pub fn envelope(self) -> f64 {
-        if self.error.is_nan() { f64::INFINITY } else { self.error * SLACK }
+    #[inline(always)]
+    pub fn envelope(self) -> N {
+        let infinity = N::from_f64(f64::INFINITY);
+        // False for NaN.
+        N::pick(self.error.less(infinity), self.error.times(SLACK), infinity)
     }
 }
 
-/// The product of `N` factors in whatever order a kernel multiplies them.
+/// The product of `K` factors in whatever order a kernel multiplies them.
 ///
-/// `N - 1` roundings relative to the result. Underflow and overflow depend on the order: a partial product
+/// `K - 1` roundings relative to the result. Underflow and overflow depend on the order: a partial product
 /// that underflows is multiplied by the remaining factors, and a partial product may overflow although the
 /// result does not. Both are bounded by the product of all factors above 1.
 #[must_use]
-pub fn product<const N: usize>(factors: [Near; N], rounding: Rounding) -> Near {
-    let (mut value, mut error, mut large) = (1.0, 0.0, 1.0);
+#[inline(always)]
+pub fn product<N: Number, const K: usize>(factors: [Near<N>; K], rounding: Rounding) -> Near<N> {
+    let one = N::one();
+    let (mut value, mut error, mut large) = (one, N::zero(), one);
     for factor in factors {
-        let magnitude = factor.value.abs();
-        error = error * (magnitude + factor.error) + f64::abs(value) * factor.error;
-        value *= factor.value;
-        large *= if magnitude + factor.error > 1.0 { magnitude + factor.error } else { 1.0 };
+        let magnitude = factor.value.abs() + factor.error;
+        error = error * magnitude + value.abs() * factor.error;
+        value = value * factor.value;
+        // A NaN counts as 1 here; it is in the error.
+        large = large * N::pick(one.less(magnitude), magnitude, one);
     }
-    let roundings = (N - 1) as f64;
-    error += roundings * (rounding.unit * (value.abs() + error) + rounding.underflow * large);
+    let roundings = (K - 1) as f64;
+    let error = error
+        + (value.abs() + error).times(roundings * rounding.unit)
+        + large.times(roundings * rounding.underflow);
     Near { value, error: overflowing(error, large, rounding) }
 }
 
 /// `error`, or infinity where `magnitude` may overflow.
-pub(crate) fn overflowing(error: f64, magnitude: f64, rounding: Rounding) -> f64 {
-    if magnitude > rounding.overflow { f64::INFINITY } else { error }
+#[inline(always)]
+pub(crate) fn overflowing<N: Number>(error: N, magnitude: N, rounding: Rounding) -> N {
+    N::pick(N::from_f64(rounding.overflow).less(magnitude), N::from_f64(f64::INFINITY), error)
 }
 
 #[cfg(test)]

@@ -1,53 +1,151 @@
-//! The inputs of the recurrence, checked when they are put together; what is computed from them is left to
-//! [`crate::rglru`].
+//! Problems of every family under one name, and what checking them shares; the inputs of a family are its own.
 
 use std::fmt;
 
-use ndarray::{Array, Array1, Array2, Array3, Dimension};
+use ndarray::{Array, Array2, ArrayViewD, ArrayViewMutD, Dimension};
 
+use crate::plan::RoundingPlan;
 use crate::shape::Shape;
+use crate::truth::{Tensors, Truth};
+use crate::{rglru, rglru_complex, samu, scan};
 
-/// Everything the recurrence reads, not yet checked. All values are taken as exact.
+/// A checked problem of any family: solving it cannot fail.
 #[derive(Clone, Debug)]
-pub struct Inputs {
-    /// Input `x`, `[B, L, W]`; its shape is the one all others are held against.
-    pub x: Array3<f64>,
-    /// The gate logits, or the projections that make them from `x`.
-    pub gates: Gates,
-    /// Decay parameter `[W]`: the log-decay is `-8 softplus(a_param) sigmoid(v)`.
-    pub a_param: Array1<f64>,
-    /// `[B, L]`: true where a token is the first of its document and discards the state.
-    pub reset: Array2<bool>,
-    /// Initial state `[B, W]`; absent is the same as zeros.
-    pub h0: Option<Array2<f64>>,
-    /// Cotangent of `y`, `[B, L, W]`.
-    pub dy: Array3<f64>,
-    /// Cotangent of the final state, `[B, W]`.
-    pub dlast: Array2<f64>,
+pub enum Problem {
+    /// The linear scan of given decays and writes, real or complex.
+    Scan(scan::Problem),
+    /// The normalized-write gated recurrence, with logits or with gate projections (then the whole layer).
+    Rglru(rglru::Problem),
+    /// The same with a complex decay and state.
+    RglruComplex(rglru_complex::Problem),
+    /// The complex recurrence under two shared controls: the whole mixer.
+    Samu(samu::Problem),
 }
 
-/// Where the logits of the two gates come from.
+macro_rules! each {
+    ($self:expr, $problem:ident => $body:expr) => {
+        match $self {
+            Problem::Scan($problem) => $body,
+            Problem::Rglru($problem) => $body,
+            Problem::RglruComplex($problem) => $body,
+            Problem::Samu($problem) => $body,
+        }
+    };
+}
+
+macro_rules! wrapped {
+    ($family:ident, $variant:ident) => {
+        impl From<$family::Problem> for Problem {
+            fn from(problem: $family::Problem) -> Self {
+                Self::$variant(problem)
+            }
+        }
+    };
+}
+
+wrapped!(scan, Scan);
+wrapped!(rglru, Rglru);
+wrapped!(rglru_complex, RglruComplex);
+wrapped!(samu, Samu);
+
+impl Problem {
+    /// The sizes of the problem: those of `x`, or of `w` in a scan.
+    #[must_use]
+    pub fn shape(&self) -> Shape {
+        each!(self, problem => problem.shape())
+    }
+
+    /// Reset flags, `[B, L]`; none in a scan, which resets where a decay is 0.
+    #[must_use]
+    pub fn reset(&self) -> Option<&Array2<bool>> {
+        match self {
+            Self::Scan(_) => None,
+            Self::Rglru(problem) => Some(problem.reset()),
+            Self::RglruComplex(problem) => Some(problem.reset()),
+            Self::Samu(problem) => Some(problem.reset()),
+        }
+    }
+
+    /// Every input tensor by name, to read; the reset flags are not among them.
+    #[must_use]
+    pub fn tensors(&self) -> Vec<Tensor<'_>> {
+        each!(self, problem => problem.tensors())
+    }
+
+    /// Every input tensor by name, to change its numbers; shapes stay.
+    #[must_use]
+    pub fn tensors_mut(&mut self) -> Vec<TensorMut<'_>> {
+        each!(self, problem => problem.tensors_mut())
+    }
+}
+
+/// The true value of every output and gradient, with the envelope of a kernel that rounds as `plan` says.
+#[must_use]
+pub fn solve(problem: &Problem, plan: &RoundingPlan) -> Truth {
+    match problem {
+        Problem::Scan(problem) => scan::solve(problem, plan),
+        Problem::Rglru(problem) => rglru::solve(problem, plan),
+        Problem::RglruComplex(problem) => rglru_complex::solve(problem, plan),
+        Problem::Samu(problem) => samu::solve(problem, plan),
+    }
+}
+
+/// The true value of every output and gradient, without envelopes: faster, and in half the memory.
+#[must_use]
+pub fn evaluate(problem: &Problem) -> Tensors {
+    match problem {
+        Problem::Scan(problem) => scan::evaluate(problem),
+        Problem::Rglru(problem) => rglru::evaluate(problem),
+        Problem::RglruComplex(problem) => rglru_complex::evaluate(problem),
+        Problem::Samu(problem) => samu::evaluate(problem),
+    }
+}
+
+/// What a tensor is to the recurrence; kernels store each kind in a type of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// One number for each token and channel.
+    Token,
+    /// A parameter, a state or a control: kept in f32 even beside bf16 tokens.
+    Parameter,
+}
+
+/// An input tensor, to read.
 #[derive(Clone, Debug)]
-pub enum Gates {
-    /// The logits are inputs.
-    Logits {
-        /// Input-gate logits `u`, `[B, L, W]`.
-        u: Array3<f64>,
-        /// Recurrence-gate logits `v`, `[B, L, W]`.
-        v: Array3<f64>,
-    },
-    /// The logits are block-diagonal projections of `x`: `u[h,:] = x[h,:] Wi[h] + bi[h]`, `v` likewise,
-    /// with `H` blocks of `K = W / H` channels.
-    Projected {
-        /// Input-gate weights `[H, K, K]`, contracted over the first `K`.
-        wi: Array3<f64>,
-        /// Input-gate bias `[H, K]`.
-        bi: Array2<f64>,
-        /// Recurrence-gate weights `[H, K, K]`, contracted over the first `K`.
-        wr: Array3<f64>,
-        /// Recurrence-gate bias `[H, K]`.
-        br: Array2<f64>,
-    },
+pub struct Tensor<'a> {
+    /// Its symbol.
+    pub name: &'static str,
+    /// What it is.
+    pub role: Role,
+    /// Its numbers.
+    pub values: ArrayViewD<'a, f64>,
+}
+
+/// An input tensor, to change.
+#[derive(Debug)]
+pub struct TensorMut<'a> {
+    /// Its symbol.
+    pub name: &'static str,
+    /// What it is.
+    pub role: Role,
+    /// Its numbers.
+    pub values: ArrayViewMutD<'a, f64>,
+}
+
+pub(crate) fn reading<'a, D: Dimension>(
+    name: &'static str,
+    role: Role,
+    array: &'a Array<f64, D>,
+) -> Tensor<'a> {
+    Tensor { name, role, values: array.view().into_dyn() }
+}
+
+pub(crate) fn writing<'a, D: Dimension>(
+    name: &'static str,
+    role: Role,
+    array: &'a mut Array<f64, D>,
+) -> TensorMut<'a> {
+    TensorMut { name, role, values: array.view_mut().into_dyn() }
 }
 
 /// Why inputs do not make a problem.
@@ -64,6 +162,11 @@ pub enum ProblemError {
     },
     /// There is no sequence or no channel: a batch or width of 0. (A length of 0 is legal.)
     Empty {
+        /// The shape of `x`.
+        found: Vec<usize>,
+    },
+    /// Complex numbers come in a real and an imaginary half, so the width is even.
+    Odd {
         /// The shape of `x`.
         found: Vec<usize>,
     },
@@ -87,9 +190,13 @@ impl fmt::Display for ProblemError {
                 f,
                 "tensor `x`: expected at least one sequence and one channel, found shape {found:?}; only the length may be 0"
             ),
+            Self::Odd { found } => write!(
+                f,
+                "tensor `x`: expected an even width, real parts first and imaginary parts after, found shape {found:?}; pair up the channels"
+            ),
             Self::Blocks { width, found } => write!(
                 f,
-                "tensor `wi`: expected [H, K, K] with H * K = {width}, found {found:?}; choose a block count that divides the width"
+                "tensor `wi`: expected [H, K, K] (complex: [H, K, K/2]) with H * K = {width}, found {found:?}; choose a block count that divides the width"
             ),
         }
     }
@@ -97,126 +204,7 @@ impl fmt::Display for ProblemError {
 
 impl std::error::Error for ProblemError {}
 
-/// Inputs whose shapes agree and whose arrays are row-major: solving one cannot fail.
-#[derive(Clone, Debug)]
-pub struct Problem {
-    shape: Shape,
-    inputs: Inputs,
-}
-
-impl Problem {
-    /// Checks every shape against that of `x`.
-    ///
-    /// # Errors
-    ///
-    /// The first tensor that does not fit, by name, with the expected and the found shape.
-    pub fn new(inputs: Inputs) -> Result<Self, ProblemError> {
-        let (batch, length, width) = inputs.x.dim();
-        let shape = Shape { batch, length, width };
-        check(shape, &inputs)?;
-        Ok(Self { shape, inputs: row_major(inputs) })
-    }
-
-    /// The sizes of the problem.
-    #[must_use]
-    pub fn shape(&self) -> Shape {
-        self.shape
-    }
-
-    /// The inputs, to read.
-    #[must_use]
-    pub fn inputs(&self) -> &Inputs {
-        &self.inputs
-    }
-
-    /// The inputs, to change and check again.
-    #[must_use]
-    pub fn into_inputs(self) -> Inputs {
-        self.inputs
-    }
-
-    /// Input `x`, `[B, L, W]`.
-    #[must_use]
-    pub fn x(&self) -> &Array3<f64> {
-        &self.inputs.x
-    }
-
-    /// Where the logits come from.
-    #[must_use]
-    pub fn gates(&self) -> &Gates {
-        &self.inputs.gates
-    }
-
-    /// Decay parameter, `[W]`.
-    #[must_use]
-    pub fn a_param(&self) -> &Array1<f64> {
-        &self.inputs.a_param
-    }
-
-    /// Reset flags, `[B, L]`.
-    #[must_use]
-    pub fn reset(&self) -> &Array2<bool> {
-        &self.inputs.reset
-    }
-
-    /// Initial state `[B, W]`, if one was given.
-    #[must_use]
-    pub fn h0(&self) -> Option<&Array2<f64>> {
-        self.inputs.h0.as_ref()
-    }
-
-    /// Cotangent of `y`, `[B, L, W]`.
-    #[must_use]
-    pub fn dy(&self) -> &Array3<f64> {
-        &self.inputs.dy
-    }
-
-    /// Cotangent of the final state, `[B, W]`.
-    #[must_use]
-    pub fn dlast(&self) -> &Array2<f64> {
-        &self.inputs.dlast
-    }
-
-    /// True if the logits are made from `x` by projections.
-    #[must_use]
-    pub fn is_projected(&self) -> bool {
-        matches!(self.inputs.gates, Gates::Projected { .. })
-    }
-}
-
-fn check(shape: Shape, inputs: &Inputs) -> Result<(), ProblemError> {
-    if shape.batch == 0 || shape.width == 0 {
-        return Err(ProblemError::Empty { found: shape.tokens().to_vec() });
-    }
-    check_gates(shape, &inputs.gates)?;
-    expect("a_param", &[shape.width], &inputs.a_param)?;
-    expect("reset", &[shape.batch, shape.length], &inputs.reset)?;
-    if let Some(h0) = &inputs.h0 {
-        expect("h0", &shape.states(), h0)?;
-    }
-    expect("dy", &shape.tokens(), &inputs.dy)?;
-    expect("dlast", &shape.states(), &inputs.dlast)
-}
-
-fn check_gates(shape: Shape, gates: &Gates) -> Result<(), ProblemError> {
-    match gates {
-        Gates::Logits { u, v } => {
-            expect("u", &shape.tokens(), u)?;
-            expect("v", &shape.tokens(), v)
-        }
-        Gates::Projected { wi, bi, wr, br } => {
-            let (blocks, inner, outer) = wi.dim();
-            if inner != outer || blocks * inner != shape.width {
-                return Err(ProblemError::Blocks { width: shape.width, found: wi.shape().to_vec() });
-            }
-            expect("bi", &[blocks, inner], bi)?;
-            expect("wr", &[blocks, inner, inner], wr)?;
-            expect("br", &[blocks, inner], br)
-        }
-    }
-}
-
-fn expect<T, D: Dimension>(
+pub(crate) fn expect<T, D: Dimension>(
     tensor: &'static str,
     expected: &[usize],
     found: &Array<T, D>,
@@ -227,24 +215,6 @@ fn expect<T, D: Dimension>(
     Err(ProblemError::Mismatch { tensor, expected: expected.to_vec(), found: found.shape().to_vec() })
 }
 
-fn row_major(inputs: Inputs) -> Inputs {
-    let gates = match inputs.gates {
-        Gates::Logits { u, v } => Gates::Logits { u: standard(u), v: standard(v) },
-        Gates::Projected { wi, bi, wr, br } => {
-            Gates::Projected { wi: standard(wi), bi: standard(bi), wr: standard(wr), br: standard(br) }
-        }
-    };
-    Inputs {
-        x: standard(inputs.x),
-        gates,
-        a_param: standard(inputs.a_param),
-        reset: standard(inputs.reset),
-        h0: inputs.h0.map(standard),
-        dy: standard(inputs.dy),
-        dlast: standard(inputs.dlast),
-    }
-}
-
-fn standard<T: Clone, D: Dimension>(array: Array<T, D>) -> Array<T, D> {
+pub(crate) fn standard<T: Clone, D: Dimension>(array: Array<T, D>) -> Array<T, D> {
     if array.is_standard_layout() { array } else { array.as_standard_layout().into_owned() }
 }

@@ -1,5 +1,7 @@
-//! The scalar functions of the recurrence, each accurate to a few units in the last place of f64 over the
+//! The scalar functions of the recurrences, each accurate to a few units in the last place of its number type over the
 //! whole range; no error bounds and no rounding to a kernel's precision here.
+
+use crate::number::Number;
 
 /// The constant `c` of the log-decay `l = -c r softplus(a_param)`.
 pub const C: f64 = 8.0;
@@ -11,52 +13,62 @@ pub const CLIP: f64 = 1e-6;
 ///
 /// The exponential is only taken of `-|t|`: it cannot overflow, and the small side keeps its relative accuracy.
 #[must_use]
-pub fn sigmoid(t: f64) -> f64 {
+#[inline(always)]
+pub fn sigmoid<N: Number>(t: N) -> N {
     sigmoid_pair(t).0
 }
 
 /// `sigmoid(t)` and `1 - sigmoid(t)`, both with full relative accuracy, from one exponential.
 #[must_use]
-pub fn sigmoid_pair(t: f64) -> (f64, f64) {
+#[inline(always)]
+pub fn sigmoid_pair<N: Number>(t: N) -> (N, N) {
     let e = (-t.abs()).exp();
-    let (large, small) = (1.0 / (1.0 + e), e / (1.0 + e));
-    if t < 0.0 { (small, large) } else { (large, small) }
+    let large = N::one() / (N::one() + e);
+    let small = e * large;
+    let negative = t.less(N::zero());
+    (N::pick(negative, small, large), N::pick(negative, large, small))
 }
 
 /// `sigmoid(t) (1 - sigmoid(t))`, the derivative of [`sigmoid`], without the cancellation of `1 - sigmoid(t)`.
 #[must_use]
-pub fn sigmoid_slope(t: f64) -> f64 {
+#[inline(always)]
+pub fn sigmoid_slope<N: Number>(t: N) -> N {
     let (g, rest) = sigmoid_pair(t);
     g * rest
 }
 
 /// `log(1 + exp(t))`.
 #[must_use]
-pub fn softplus(t: f64) -> f64 {
-    // `f64::max` would turn NaN into 0.
-    let ramp = if t < 0.0 { 0.0 } else { t };
+#[inline(always)]
+pub fn softplus<N: Number>(t: N) -> N {
+    // A maximum would turn NaN into 0.
+    let ramp = N::pick(t.less(N::zero()), N::zero(), t);
     ramp + (-t.abs()).exp().ln_1p()
 }
 
 /// The logarithm of the decay, `l = -c r sp`, never positive; `r` in [0, 1], `sp >= 0`.
 #[must_use]
-pub fn log_decay(r: f64, sp: f64) -> f64 {
-    -C * r * sp
+#[inline(always)]
+pub fn log_decay<N: Number>(r: N, sp: N) -> N {
+    r.times(-C) * sp
 }
 
 /// `z = 1 - exp(2 l)` for `l <= 0`, without cancellation at `l` near 0.
 #[must_use]
-pub fn one_minus_square(l: f64) -> f64 {
-    -(2.0 * l).exp_m1()
+#[inline(always)]
+pub fn one_minus_square<N: Number>(l: N) -> N {
+    -(l + l).exp_m1()
 }
 
 /// `S(z) = 1 / sqrt(max(4 z, 1e-6))`: the derivative of the square root, clipped at 1000, which *defines*
 /// the gradient where `4 z < 1e-6` (as in the official code of the Griffin paper, arXiv 2402.19427).
 #[must_use]
-pub fn sqrt_slope(z: f64) -> f64 {
-    let four = 4.0 * z;
-    // A NaN must come out as NaN, so this is not `f64::max`.
-    if four < CLIP { 1.0 / CLIP.sqrt() } else { 1.0 / four.sqrt() }
+#[inline(always)]
+pub fn sqrt_slope<N: Number>(z: N) -> N {
+    let four = z.times(4.0);
+    // A NaN must come out as NaN, so this is not a maximum.
+    let clipped = N::from_f64(1.0 / CLIP.sqrt());
+    N::pick(four.less(N::from_f64(CLIP)), clipped, N::one() / four.sqrt())
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! The three sizes of a problem, and nothing about its contents.
 
+use crate::problem::ProblemError;
+
 /// Batch `B`, length `L` (tokens) and width `W` (channels) of a problem; tensors are `[B, L, W]`, row-major.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Shape {
@@ -28,6 +30,20 @@ impl Shape {
     #[must_use]
     pub fn elements(self) -> usize {
         self.batch * self.length * self.width
+    }
+}
+
+impl Shape {
+    /// Refuses a batch or width of 0.
+    pub(crate) fn demand_some(self) -> Result<(), ProblemError> {
+        let some = self.batch > 0 && self.width > 0;
+        if some { Ok(()) } else { Err(ProblemError::Empty { found: self.tokens().to_vec() }) }
+    }
+
+    /// Refuses a width that has no real and imaginary half.
+    pub(crate) fn demand_even(self) -> Result<(), ProblemError> {
+        let even = self.width.is_multiple_of(2);
+        if even { Ok(()) } else { Err(ProblemError::Odd { found: self.tokens().to_vec() }) }
     }
 }
 

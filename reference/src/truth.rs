@@ -35,11 +35,39 @@ pub enum Quantity {
     Dwr,
     /// Gradient of the recurrence-gate bias, `[H, K]`; only with projections.
     Dbr,
+    /// State before the output function, `[B, L, W]`; SAMU only, where `y` is its ReLU.
+    H,
+    /// Radial control, `[B, L]`; SAMU only.
+    Eta,
+    /// Phase control in radians, `[B, L]`; SAMU only.
+    Delta,
+    /// Gradient of the radial control, `[B, L]`; SAMU only.
+    Deta,
+    /// Gradient of the phase control, `[B, L]`; SAMU only.
+    Ddelta,
+    /// Gradient of the logarithm of the decay rate, `[M]`; SAMU only.
+    DnuLog,
+    /// Gradient of the logarithm of the angle, `[M]`; SAMU only.
+    DthetaLog,
+    /// Gradient of the direction of the phase control, `[W + 1]`; SAMU only.
+    DphaseDirection,
+    /// Gradient of the direction of the radial control, `[W + 1]`; SAMU only.
+    DradialDirection,
+    /// Gradient of the amplitude of the phase control, a scalar; SAMU only.
+    DphaseAmplitude,
+    /// Gradient of the amplitude of the radial control, a scalar; SAMU only.
+    DradialAmplitude,
+    /// Gradient of the phase parameter, `[M]`, summed over batch and length; complex RG-LRU only.
+    DaImag,
+    /// Gradient of the decays of a scan, `[B, L, W]`.
+    Da,
+    /// Gradient of the writes of a scan, `[B, L, W]`.
+    Dw,
 }
 
 impl Quantity {
     /// Every quantity, in the order in which [`Truth::iter`] yields them.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 28] = [
         Self::Y,
         Self::Last,
         Self::U,
@@ -54,6 +82,20 @@ impl Quantity {
         Self::Dbi,
         Self::Dwr,
         Self::Dbr,
+        Self::H,
+        Self::Eta,
+        Self::Delta,
+        Self::Deta,
+        Self::Ddelta,
+        Self::DnuLog,
+        Self::DthetaLog,
+        Self::DphaseDirection,
+        Self::DradialDirection,
+        Self::DphaseAmplitude,
+        Self::DradialAmplitude,
+        Self::DaImag,
+        Self::Da,
+        Self::Dw,
     ];
 
     /// The symbol of the mathematics, as used in reports and files.
@@ -74,13 +116,45 @@ impl Quantity {
             Self::Dbi => "dbi",
             Self::Dwr => "dWr",
             Self::Dbr => "dbr",
+            Self::H => "h",
+            Self::Eta => "eta",
+            Self::Delta => "delta",
+            Self::Deta => "deta",
+            Self::Ddelta => "ddelta",
+            Self::DnuLog => "dnu_log",
+            Self::DthetaLog => "dtheta_log",
+            Self::DphaseDirection => "dphase_direction",
+            Self::DradialDirection => "dradial_direction",
+            Self::DphaseAmplitude => "dphase_amplitude",
+            Self::DradialAmplitude => "dradial_amplitude",
+            Self::DaImag => "da_imag",
+            Self::Da => "da",
+            Self::Dw => "dw",
         }
     }
 
-    /// True for sums over batch and length.
+    /// True for sums over batch and length: the gradients of parameters.
     #[must_use]
     pub fn is_reduced(self) -> bool {
-        matches!(self, Self::DaParam | Self::Dwi | Self::Dbi | Self::Dwr | Self::Dbr)
+        use Quantity::{
+            DaImag, DaParam, Dbi, Dbr, DnuLog, DphaseAmplitude, DphaseDirection, DradialAmplitude,
+            DradialDirection, DthetaLog, Dwi, Dwr,
+        };
+        matches!(
+            self,
+            DaParam
+                | DaImag
+                | Dwi
+                | Dbi
+                | Dwr
+                | Dbr
+                | DnuLog
+                | DthetaLog
+                | DphaseDirection
+                | DradialDirection
+                | DphaseAmplitude
+                | DradialAmplitude
+        )
     }
 }
 
@@ -130,6 +204,14 @@ impl Truth {
     /// All tensors, in the order of [`Quantity::ALL`].
     pub fn iter(&self) -> impl Iterator<Item = (Quantity, &Bounded)> {
         self.entries.iter().map(|(quantity, bounded)| (*quantity, bounded))
+    }
+}
+
+impl Truth {
+    /// The values alone.
+    #[must_use]
+    pub fn into_values(self) -> Tensors {
+        Tensors::new(self.entries.into_iter().map(|(quantity, bounded)| (quantity, bounded.value)).collect())
     }
 }
 

@@ -15,13 +15,15 @@
 //! whole sum, as kernels do; a NaN `a_param` therefore makes its own gradient NaN even if every token is a
 //! reset.
 
-use super::envelope::{Carried, Carry};
 use super::forward::{Trace, through_norm};
-use super::tile::{Sheet, Tile, Total};
+use super::tile::Tile;
 use super::token::{Channel, Decay, Token, at_boundary};
+use crate::carry::{Carry, State};
 use crate::near::{Near, product};
 use crate::plan::RoundingPlan;
 use crate::scalar::C;
+use crate::sheet::Sheet;
+use crate::sums::Total;
 
 /// Where the gradients of a tile go.
 pub(crate) struct Gradients<'a> {
@@ -30,7 +32,7 @@ pub(crate) struct Gradients<'a> {
     pub dv: &'a mut Sheet,
     pub dh0: &'a mut Sheet,
     /// `sum r dl` of each channel of the tile.
-    pub decays: &'a mut [Total],
+    pub decays: &'a mut [Total<f64>],
 }
 
 /// What comes back from the next token, unless that is a reset.
@@ -39,7 +41,7 @@ struct Arriving {
     /// The decay `A_{t+1}`.
     a: Near,
     /// `lambda_{t+1}`.
-    lambda: Carried,
+    lambda: State<f64>,
     /// What a change of `h_t`, carried on to all later tokens, does to `sum r dl`:
     /// `G_t = A_{t+1} (r_{t+1} lambda_{t+1} + G_{t+1})`.
     reach: f64,
@@ -47,7 +49,7 @@ struct Arriving {
 
 /// Runs the adjoint over the tile.
 pub(crate) fn run(tile: &Tile<'_>, plan: &RoundingPlan, trace: &Trace, out: &mut Gradients<'_>) {
-    let (width, carry) = (tile.width(), Carry::new(plan.carry, tile.length()));
+    let (width, carry) = (tile.width(), Carry::real(plan.carry, tile.length()));
     let mut arriving: Vec<Option<Arriving>> = vec![None; width];
     for t in (0..tile.length()).rev() {
         for (w, arriving) in arriving.iter_mut().enumerate() {
@@ -61,8 +63,8 @@ pub(crate) fn run(tile: &Tile<'_>, plan: &RoundingPlan, trace: &Trace, out: &mut
             if let (Some(decay), Some(dl)) = (&token.decay, dl) {
                 out.decays[w].add(sum_term(dl, lambda, state, token, decay, plan), plan.reduce.rounding);
             }
-            out.decays[w].error += charge(trace.states[at + width].local, later);
-            out.decays[w].error += charge(lambda.local, trace.reach[at]);
+            out.decays[w].error += charge(trace.states[at + width].bound.local, later);
+            out.decays[w].error += charge(lambda.bound.local, trace.reach[at]);
             *arriving = token.decay.map(|decay| Arriving {
                 a: decay.a,
                 lambda,
@@ -88,35 +90,35 @@ fn charge(error: f64, reach: f64) -> f64 {
 /// with the terms: in a chunked order one state's rounding need not be part of the next.
 fn sum_term(
     dl: Near,
-    lambda: Carried,
-    before: Carried,
+    lambda: State<f64>,
+    before: State<f64>,
     token: &Token,
     decay: &Decay,
     plan: &RoundingPlan,
 ) -> Near {
     let term = product([decay.r, dl], plan.products);
     let a = decay.a.value;
-    let by_state = lambda.value.abs() * a * before.given;
-    let by_lambda = ((before.value * a).abs() + through_norm(token, decay).abs()) * lambda.given;
+    let by_state = lambda.value.abs() * a * before.bound.given;
+    let by_lambda = ((before.value * a).abs() + through_norm(token, decay).abs()) * lambda.bound.given;
     let error = term.error - decay.r.value * (by_state + by_lambda);
     // Not `f64::max`, which would swallow a NaN: no bound.
     Near { error: if error < 0.0 { 0.0 } else { error }, ..term }
 }
 
 /// `lambda_t`: what the output and the final state ask for, and what comes back from the next token.
-fn cotangent(tile: &Tile<'_>, t: usize, w: usize, arriving: Option<Arriving>, carry: Carry) -> Carried {
+fn cotangent(tile: &Tile<'_>, t: usize, w: usize, arriving: Option<Arriving>, carry: Carry) -> State<f64> {
     let dy = Near::exact(tile.dy(t, w));
     if t + 1 == tile.length() {
-        return Carried::exact(tile.dlast(w)).step(Near::exact(1.0), dy, carry);
+        return State::exact(tile.dlast(w)).step(Near::exact(1.0), dy, carry);
     }
     match arriving {
-        None => Carried::written(dy, carry),
+        None => State::written(dy, carry),
         Some(Arriving { a, lambda, .. }) => lambda.step(a, dy, carry),
     }
 }
 
 /// The state as the backward pass sees it.
-fn saved(state: Carried, plan: &RoundingPlan) -> Near {
+fn saved(state: State<f64>, plan: &RoundingPlan) -> Near {
     if plan.saved.unit > 0.0 { state.near().rounded(plan.saved) } else { state.near() }
 }
 
@@ -124,7 +126,7 @@ fn put(
     tile: &Tile<'_>,
     t: usize,
     w: usize,
-    lambda: Carried,
+    lambda: State<f64>,
     token: &Token,
     plan: &RoundingPlan,
     out: &mut Gradients<'_>,
@@ -137,7 +139,7 @@ fn put(
 
 /// `dl` (absent on a reset) and `dv`.
 fn decay_gradients(
-    lambda: Carried,
+    lambda: State<f64>,
     before: Near,
     token: &Token,
     channel: &Channel,

@@ -1,8 +1,8 @@
 //! How far each rounded quantity of one token, and of the carried state, may be from the true one: the
 //! constants and the formulas of the envelope; the true values come from the callers.
 
-use crate::near::{Near, overflowing, product};
-use crate::plan::{Complement, NormForm, Reduction, Rounding, RoundingPlan};
+use crate::near::{Near, product};
+use crate::plan::{Complement, NormForm, Rounding, RoundingPlan};
 use crate::scalar::{self, CLIP};
 
 /// Roundings of a sigmoid besides its exponential: `1 + e` once, and a division that may be off by a unit in
@@ -16,14 +16,6 @@ const K_LOG_DECAY: f64 = 1.0;
 const K_SQRT: f64 = 2.0;
 /// Roundings of `S(z)`: the root, its reciprocal (one unit in the last place each) and the stored `1e-6`.
 const K_SQRT_SLOPE: f64 = 5.0;
-/// Roundings of a product and of a sum for each step that a term is carried: a chunk summary multiplies
-/// decays that a serial scan never multiplies, and adds states that it never adds.
-const K_STEP: f64 = 2.0;
-/// Rounding of the sum in which a state is formed, relative to the magnitudes in it.
-const K_STATE: f64 = 1.0;
-/// Standard deviations in the bound for a long chain of additions (Higham and Mary 2019, their lambda): one
-/// failure in about 10^8 under their model.
-const LAMBDA: f64 = 6.0;
 
 /// `exp(t) - 1` for `t >= 0`, from above and cheap where `t` is small.
 fn growth(t: f64) -> f64 {
@@ -138,124 +130,4 @@ pub(crate) fn sqrt_slope(z: Near, plan: &RoundingPlan) -> Near {
         if change > 1000.0 { 1000.0 } else { change }
     };
     Near { value, error: inherited + K_SQRT_SLOPE * plan.norm.unit * value }
-}
-
-/// The arithmetic of a scan.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Carry {
-    rounding: Rounding,
-    /// Sums that a term can go through beyond one per step: in a tree the newest term of all goes through one
-    /// addition per level, and one more where the initial state comes in. Charged once in a term's life.
-    levels: f64,
-}
-
-impl Carry {
-    pub(crate) fn new(rounding: Rounding, length: usize) -> Self {
-        let levels = length.max(1).next_power_of_two().ilog2();
-        Self { rounding, levels: f64::from(levels) }
-    }
-}
-
-/// A state that is carried, in either direction: its value, the same with all magnitudes added, and the
-/// bound on its error.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Carried {
-    /// `h` or `lambda`.
-    pub value: f64,
-    /// `S`: the recurrence of magnitudes, those of the rounded `A` and `w`. It, not `|h|`, scales the
-    /// roundings of the scan, so that the bound holds for every order of association.
-    pub size: f64,
-    /// `E`.
-    pub error: f64,
-    /// The part of `E` that the errors of `A` and `w` make, without the roundings of the scan. An exact
-    /// recurrence carries it, whatever the order: what one step adds reaches all later states alike.
-    pub given: f64,
-    /// What this step adds to that: `given_t <= A_t given_{t-1} + local`, with the true decay.
-    pub local: f64,
-    /// The largest `size` since the last reset: a chunk's product of decays may underflow, and what it
-    /// loses is relative to the state at the start of the chunk.
-    peak: f64,
-}
-
-impl Carried {
-    /// A state that is an input.
-    pub(crate) fn exact(value: f64) -> Self {
-        Self { value, size: value.abs(), error: 0.0, given: 0.0, local: 0.0, peak: value.abs() }
-    }
-
-    /// The state after a reset: only what is written, nothing carried.
-    pub(crate) fn written(write: Near, carry: Carry) -> Self {
-        let size = write.value.abs();
-        let error = write.error + carry.levels * carry.rounding.unit * size;
-        let error = overflowing(error, size, carry.rounding);
-        Self { value: write.value, size, error, given: write.error, local: write.error, peak: size }
-    }
-
-    /// `A state + w`.
-    pub(crate) fn step(self, decay: Near, write: Near, carry: Carry) -> Self {
-        let Carry { rounding, levels } = carry;
-        let rate = decay.value.abs();
-        let value = decay.value * self.value + write.value;
-        let kept = (rate + decay.error) * self.size;
-        let size = kept + write.value.abs() + write.error;
-        let peak = if size > self.peak { size } else { self.peak };
-        // What the errors of `A` and `w` do does not depend on the order, so the state itself scales it; what
-        // the scan rounds does, so the magnitudes scale it. `grown` counts roundings of what is already in
-        // error: they matter if the carry is bf16.
-        let grown = 1.0 + K_STEP * rounding.unit;
-        let passed_on = decay.error * self.value.abs() + write.error;
-        let local = passed_on + decay.error * self.given;
-        let inherited = grown * ((rate + decay.error) * self.error + passed_on);
-        let once = K_STATE * (size + inherited) + levels * grown * write.value.abs();
-        let error =
-            inherited + rounding.unit * (K_STEP * kept + once) + K_STEP * rounding.underflow * (1.0 + peak);
-        let error = overflowing(error, size, rounding);
-        Self { value, size, error, given: rate * self.given + local, local, peak }
-    }
-
-    /// The state as a number with an error.
-    pub(crate) fn near(self) -> Near {
-        Near { value: self.value, error: self.error }
-    }
-}
-
-/// The error of a sum of terms whose errors are `inherited` and whose magnitudes are `size`, both summed.
-///
-/// What the terms bring along is added in full: with constant inputs every token makes the same error, so
-/// nothing about it is independent. Only the roundings of the additions are counted as independent, and
-/// only if the chain is longer than `LAMBDA^2`.
-///
-/// `repeats` is the number of terms that repeat the one before, by [`repeats`]: their additions round alike, not
-/// independently, and count in full.
-pub(crate) fn summed(inherited: f64, size: f64, additions: usize, repeats: f64, rounding: Rounding) -> f64 {
-    let chain = chain_units(additions, repeats);
-    let error = inherited * (1.0 + chain * rounding.unit) + chain * rounding.unit * size;
-    overflowing(error, size + inherited, rounding)
-}
-
-/// 1 if a term repeats the one before it, else 0.
-///
-/// What an addition rounds away depends on the term in units of the last place of the sum so far. Terms that
-/// agree to that place leave the same remainder every time: a thousand equal terms err a thousand times the same way.
-/// `count` terms of their size make up the sum; a term of 0 rounds nothing.
-pub(crate) fn repeats(before: f64, term: f64, count: usize, rounding: Rounding) -> f64 {
-    let place = 2.0 * rounding.unit * count as f64 * term.abs();
-    if term != 0.0 && (term - before).abs() <= place { 1.0 } else { 0.0 }
-}
-
-/// The error of a dot product of `terms` terms and a bias, as [`summed`]; one more unit for the product.
-pub(crate) fn projected(inherited: f64, size: f64, terms: usize, plan: Reduction) -> f64 {
-    let chain = plan.chain.additions(1, terms + 1) + 1;
-    summed(inherited, size, chain, 0.0, plan.rounding) + (terms + 1) as f64 * plan.rounding.underflow
-}
-
-/// `min(n, 6 sqrt(n) + repeats)`.
-fn chain_units(additions: usize, repeats: f64) -> f64 {
-    let n = additions as f64;
-    n.min(LAMBDA * n.sqrt() + repeats)
-}
-
-/// True if the bound for a chain of this length rests on independence.
-pub(crate) fn is_probabilistic(additions: usize) -> bool {
-    additions as f64 > LAMBDA * LAMBDA
 }

@@ -1,10 +1,11 @@
 //! The recurrence from left to right, for a tile of channels of one sequence; gradients are left to
 //! [`super::backward`].
 
-use super::envelope::{Carried, Carry};
-use super::tile::{Sheet, Tile};
+use super::tile::Tile;
 use super::token::{Decay, Token};
+use crate::carry::{Carry, State};
 use crate::plan::RoundingPlan;
+use crate::sheet::Sheet;
 
 /// What the backward pass needs of a tile: every token, and the state before each.
 #[derive(Debug, Default)]
@@ -12,18 +13,18 @@ pub(crate) struct Trace {
     /// `[L, tile]`.
     pub tokens: Vec<Token>,
     /// `[L + 1, tile]`: the initial state first.
-    pub states: Vec<Carried>,
+    pub states: Vec<State<f64>>,
     /// `[L, tile]`: what a change of `lambda_t`, carried on to all earlier tokens, does to `sum r dl`.
     pub reach: Vec<f64>,
 }
 
 /// Runs `h_t = A_t h_{t-1} + w_t` over the tile; fills `trace`, writes `y` and `last`.
 pub(crate) fn run(tile: &Tile<'_>, plan: &RoundingPlan, trace: &mut Trace, y: &mut Sheet, last: &mut Sheet) {
-    let (width, carry) = (tile.width(), Carry::new(plan.carry, tile.length()));
+    let (width, carry) = (tile.width(), Carry::real(plan.carry, tile.length()));
     trace.tokens.clear();
     trace.states.clear();
     trace.reach.clear();
-    trace.states.extend((0..width).map(|w| Carried::exact(tile.h0(w))));
+    trace.states.extend((0..width).map(|w| State::exact(tile.h0(w))));
     for t in 0..tile.length() {
         let reset = tile.is_reset(t);
         for w in 0..width {
@@ -42,9 +43,9 @@ pub(crate) fn run(tile: &Tile<'_>, plan: &RoundingPlan, trace: &mut Trace, y: &m
     }
 }
 
-fn step(before: Carried, token: &Token, carry: Carry) -> Carried {
+fn step(before: State<f64>, token: &Token, carry: Carry) -> State<f64> {
     match &token.decay {
-        None => Carried::written(token.w, carry),
+        None => State::written(token.w, carry),
         Some(decay) => before.step(decay.a, token.w, carry),
     }
 }

@@ -11,20 +11,24 @@
 //! sequence, forward then backward, with everything the backward pass needs still in cache.
 
 mod backward;
-pub(crate) mod envelope;
+mod envelope;
 mod forward;
+mod problem;
 mod projection;
 mod tile;
 mod token;
 
 use crate::near::Near;
 use crate::plan::RoundingPlan;
-use crate::problem::{Gates, Problem};
 use crate::shape::Shape;
-use crate::truth::{Bound, Quantity, Truth};
+use crate::sheet::Sheet;
+use crate::sums::Total;
+use crate::sums::{bound_of, summed};
+use crate::truth::{Bound, Quantity, Tensors, Truth};
 use backward::Gradients;
 use forward::Trace;
-use tile::{Logits, Sheet, Tile, Total};
+pub use problem::{Gates, Inputs, Problem};
+use tile::{Logits, Tile};
 use token::Channel;
 
 /// Channels in a tile: wide enough to read whole cache lines, narrow enough to keep a trace small.
@@ -58,6 +62,12 @@ pub fn solve(problem: &Problem, plan: &RoundingPlan) -> Truth {
     }
 }
 
+/// The same values without envelopes.
+#[must_use]
+pub fn evaluate(problem: &Problem) -> Tensors {
+    solve(problem, &RoundingPlan::exact()).into_values()
+}
+
 /// The outputs that every problem has.
 pub(crate) struct Sheets {
     y: Sheet,
@@ -66,7 +76,7 @@ pub(crate) struct Sheets {
     du: Sheet,
     dv: Sheet,
     dh0: Sheet,
-    da_param: Vec<Total>,
+    da_param: Vec<Total<f64>>,
 }
 
 impl Sheets {
@@ -125,20 +135,16 @@ impl Sheets {
 }
 
 /// `da_param = -c sigmoid(a_param) sum(r dl)`.
-fn decay_parameter(problem: &Problem, totals: &[Total], plan: &RoundingPlan) -> (Sheet, Bound) {
+fn decay_parameter(problem: &Problem, totals: &[Total<f64>], plan: &RoundingPlan) -> (Sheet, Bound) {
     let shape = problem.shape();
     let additions = plan.reduce.chain.additions(shape.batch, shape.length);
     let mut sheet = Sheet::new(&[shape.width]);
     for (w, (total, &p)) in totals.iter().zip(problem.a_param()).enumerate() {
-        let error = envelope::summed(total.error, total.size, additions, total.repeats, plan.reduce.rounding);
+        let error = summed(total.error, total.size, additions, total.repeats, plan.reduce.rounding);
         let sum = Near { value: total.value, error };
         let slope = Channel::new(p, plan).slope;
         let product = crate::near::product([sum, slope], plan.products);
         sheet.put(w, product.scaled(-crate::scalar::C));
     }
     (sheet, bound_of(additions))
-}
-
-fn bound_of(additions: usize) -> Bound {
-    if envelope::is_probabilistic(additions) { Bound::Probabilistic } else { Bound::Rigorous }
 }

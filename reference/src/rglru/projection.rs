@@ -9,12 +9,12 @@
 
 use ndarray::{Array2, Array3, ArrayBase, ArrayView2, Axis, Data, Ix2, Slice};
 
-use super::envelope::{is_probabilistic, projected, repeats, summed};
-use super::tile::Sheet;
-use super::{Sheets, bound_of};
+use super::Sheets;
+use super::problem::Problem;
 use crate::near::Near;
 use crate::plan::RoundingPlan;
-use crate::problem::Problem;
+use crate::sheet::Sheet;
+use crate::sums::{bound_of, projected, repeats, summed};
 use crate::truth::{Bound, Bounded, Quantity};
 
 /// The logits with the error of their dot products.
@@ -52,7 +52,7 @@ fn stored(near: Near, plan: &RoundingPlan) -> Near {
 /// What a dot product along a block promises.
 pub(crate) fn bound(block: usize, plan: &RoundingPlan) -> Bound {
     let additions = plan.projection.chain.additions(1, block + 1) + 1;
-    if is_probabilistic(additions) { Bound::Probabilistic } else { Bound::Rigorous }
+    bound_of(additions)
 }
 
 /// `dx_total` and the gradients of all weights and biases.

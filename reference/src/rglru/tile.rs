@@ -1,75 +1,11 @@
-//! Reading a few neighbouring channels of one sequence, and collecting outputs with their envelopes; no
-//! mathematics of the recurrence here.
+//! Reading a few neighbouring channels of one sequence; no mathematics of the recurrence here.
 
 use std::ops::Range;
 
-use ndarray::{ArrayD, IxDyn};
-
-use super::envelope;
+use super::problem::Problem;
 use super::token::Channel;
 use crate::near::Near;
-use crate::plan::Rounding;
-use crate::problem::Problem;
-use crate::truth::{Bound, Bounded};
-
-/// A tensor in the making: values and envelopes, row-major.
-#[derive(Clone, Debug)]
-pub(crate) struct Sheet {
-    shape: Vec<usize>,
-    value: Vec<f64>,
-    envelope: Vec<f64>,
-}
-
-impl Sheet {
-    pub(crate) fn new(shape: &[usize]) -> Self {
-        let elements = shape.iter().product();
-        Self { shape: shape.to_vec(), value: vec![0.0; elements], envelope: vec![0.0; elements] }
-    }
-
-    pub(crate) fn put(&mut self, index: usize, near: Near) {
-        self.value[index] = near.value;
-        self.envelope[index] = near.envelope();
-    }
-
-    pub(crate) fn get(&self, index: usize) -> Near {
-        Near { value: self.value[index], error: self.envelope[index] }
-    }
-
-    pub(crate) fn finish(self, bound: Bound) -> Bounded {
-        Bounded {
-            value: shaped(&self.shape, self.value),
-            envelope: shaped(&self.shape, self.envelope),
-            bound,
-        }
-    }
-}
-
-fn shaped(shape: &[usize], data: Vec<f64>) -> ArrayD<f64> {
-    ArrayD::from_shape_vec(IxDyn(shape), data).unwrap_or_else(|_| ArrayD::zeros(IxDyn(shape)))
-}
-
-/// A sum in the making: the terms, their magnitudes and their errors.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Total {
-    pub value: f64,
-    pub size: f64,
-    pub error: f64,
-    /// Terms that repeat the one before.
-    pub repeats: f64,
-    last: f64,
-    count: usize,
-}
-
-impl Total {
-    pub(crate) fn add(&mut self, term: Near, rounding: Rounding) {
-        self.count += 1;
-        self.repeats += envelope::repeats(self.last, term.value, self.count, rounding);
-        self.last = term.value;
-        self.value += term.value;
-        self.size += term.value.abs();
-        self.error += term.error;
-    }
-}
+use crate::sheet::Sheet;
 
 /// The logits of all tokens with their errors, as sheets, if they were projected; else the inputs.
 pub(crate) enum Logits<'a> {

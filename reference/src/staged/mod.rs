@@ -6,7 +6,8 @@
 //!
 //! ```
 //! # use ndarray::{Array1, Array2, Array3};
-//! # use plumbline_reference::{Gates, Inputs, Problem, Quantity, RoundingPlan};
+//! # use plumbline_reference::rglru::{Gates, Inputs, Problem};
+//! # use plumbline_reference::{Quantity, RoundingPlan};
 //! use plumbline_reference::staged::{Staging, Twist, simulate};
 //! # let zeros = Array3::<f64>::zeros((1, 3, 1));
 //! # let problem = Problem::new(Inputs {
@@ -16,15 +17,14 @@
 //! # }).expect("shapes agree");
 //! let honest = Staging::new(RoundingPlan::f32());
 //! let wrong = Staging { twist: Some(Twist::LastIsPenultimate), ..honest };
+//! let problem = problem.into();
 //! let last = |staging| simulate(&problem, &staging).get(Quantity::Last).expect("always there")[[0, 0]];
 //! assert_ne!(last(honest), last(wrong));
 //! ```
 
-mod channel;
 mod machine;
-mod projection;
+mod rglru;
 mod scan;
-mod token;
 mod twist;
 
 use ndarray::{ArrayD, IxDyn};
@@ -99,7 +99,10 @@ impl Staging {
 #[must_use]
 pub fn simulate(problem: &Problem, staging: &Staging) -> Tensors {
     let staging = &Staging { plan: staging.followed(), ..*staging };
-    Tensors::new(channel::run(problem, staging))
+    Tensors::new(match problem {
+        Problem::Rglru(problem) => rglru::run(problem, staging),
+        Problem::Scan(_) | Problem::RglruComplex(_) | Problem::Samu(_) => todo!(),
+    })
 }
 
 fn shaped(shape: &[usize], numbers: &[machine::Number]) -> ArrayD<f64> {

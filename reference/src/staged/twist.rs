@@ -43,8 +43,8 @@ pub enum Twist {
 }
 
 impl Twist {
-    /// The whole catalogue.
-    pub const ALL: [Self; 18] = [
+    /// The faults of RG-LRU.
+    pub const RGLRU: [Self; 18] = [
         Self::NormKeptOnReset,
         Self::ResetIgnored,
         Self::ResetOffByOne,

@@ -10,7 +10,7 @@ use ndarray::{Array3, ArrayD, IxDyn};
 pub use double::Double;
 use dual::Dual;
 
-use crate::problem::{Gates, Inputs, Problem};
+use crate::rglru::{Gates, Inputs, Problem};
 use crate::shape::Shape;
 use crate::truth::{Quantity, Tensors};
 

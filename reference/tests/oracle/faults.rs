@@ -2,8 +2,9 @@
 //! catalogue has no idle entry.
 
 use crate::support::{REGIMES, Regime, problem, ratio};
+use plumbline_reference::RoundingPlan;
+use plumbline_reference::rglru::{Gates, Problem, solve};
 use plumbline_reference::staged::{Staging, Twist, simulate};
-use plumbline_reference::{Gates, Problem, RoundingPlan, solve};
 
 /// A problem, also with an infinity ahead of its last reset: only a discard keeps that away.
 fn problems(seed: u64) -> impl Iterator<Item = Problem> {
@@ -18,13 +19,13 @@ fn problems(seed: u64) -> impl Iterator<Item = Problem> {
 fn worst(problem: &Problem, twist: Twist) -> f64 {
     let plan = RoundingPlan::f32();
     let truth = solve(problem, &plan);
-    let outcome = simulate(problem, &Staging { twist: Some(twist), ..Staging::new(plan) });
+    let outcome = simulate(&problem.clone().into(), &Staging { twist: Some(twist), ..Staging::new(plan) });
     truth.iter().map(|(q, bounded)| ratio(outcome.get(q).unwrap(), bounded)).fold(0.0, f64::max)
 }
 
 #[test]
 fn every_twist_is_caught() {
-    for twist in Twist::ALL {
+    for twist in Twist::RGLRU {
         let caught = (0..10).any(|seed| problems(seed).any(|problem| worst(&problem, twist) > 2.0));
         assert!(caught, "{twist:?} stays inside the envelope everywhere");
     }

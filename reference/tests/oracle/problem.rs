@@ -3,7 +3,8 @@
 
 use crate::support::{Regime, problem};
 use ndarray::{Array1, Array2, Array3};
-use plumbline_reference::{Gates, Inputs, Problem, ProblemError};
+use plumbline_reference::ProblemError;
+use plumbline_reference::rglru::{Gates, Inputs, Problem};
 
 fn refusal(projected: bool, change: impl Fn(&mut Inputs)) -> String {
     let mut inputs = problem(Regime::Init, 1, (2, 3, 4), projected).into_inputs();

@@ -5,9 +5,10 @@
 use std::collections::BTreeMap;
 
 use crate::support::{REGIMES, Random, Regime, cases, problem, ratio};
+use plumbline_reference::rglru::{Problem, solve};
 use plumbline_reference::staged::{Order, Rounder, Staging, simulate};
 use plumbline_reference::{
-    Bound, Chain, Complement, NormForm, Problem, Quantity, Reduction, Rounding, RoundingPlan, Truth, solve,
+    Bound, Chain, Complement, NormForm, Quantity, Reduction, Rounding, RoundingPlan, Truth,
 };
 
 fn plans() -> [RoundingPlan; 10] {
@@ -62,7 +63,7 @@ fn case(seed: u64, longest: usize, seen: &mut BTreeMap<(Quantity, String), f64>)
     let plan = plans[random.below(plans.len())];
     let truth = solve(&problem, &plan);
     let staging = Staging { plan, rounder: rounder(&mut random), order: order(&mut random), twist: None };
-    let outcome = simulate(&problem, &staging);
+    let outcome = simulate(&problem.clone().into(), &staging);
     let conspires = matches!(staging.rounder, Rounder::Up | Rounder::Away);
     for (quantity, bounded) in truth.iter() {
         // A probabilistic bound is no promise against roundings that all go one way.
@@ -114,7 +115,7 @@ fn declared_chains_of_additions_hold() {
             let plan = RoundingPlan::f32().with_chain(chain);
             let truth = solve(&problem, &plan);
             let staging = Staging { order, rounder: Rounder::Away, ..Staging::new(plan) };
-            let outcome = simulate(&problem, &staging);
+            let outcome = simulate(&problem.clone().into(), &staging);
             let quantity = Quantity::DaParam;
             assert!(ratio(outcome.get(quantity).unwrap(), truth.get(quantity).unwrap()) <= 1.0);
         }
@@ -123,7 +124,7 @@ fn declared_chains_of_additions_hold() {
 
 fn ratios(problem: &Problem, truth: &Truth, order: Order) -> Vec<(Quantity, f64)> {
     let staging = Staging { order, ..Staging::new(RoundingPlan::f32()) };
-    let outcome = simulate(problem, &staging);
+    let outcome = simulate(&problem.clone().into(), &staging);
     truth
         .iter()
         .map(|(quantity, bounded)| (quantity, ratio(outcome.get(quantity).unwrap(), bounded)))

@@ -2,7 +2,8 @@
 //! suites say what must hold.
 
 use ndarray::{Array1, Array2, Array3, ArrayD};
-use plumbline_reference::{Bounded, Gates, Inputs, Problem};
+use plumbline_reference::Bounded;
+use plumbline_reference::rglru::{Gates, Inputs, Problem};
 
 /// A small generator (splitmix64), so that a case is its seed.
 pub(crate) struct Random(pub(crate) u64);

@@ -1,8 +1,9 @@
 //! The oracle against the witness: two derivations, one truth; and both against plain finite differences.
 
 use crate::support::{REGIMES, Regime, problem, ratio};
+use plumbline_reference::rglru::{Gates, Inputs, Problem, solve};
 use plumbline_reference::witness::testify;
-use plumbline_reference::{Gates, Inputs, Problem, Quantity, RoundingPlan, solve};
+use plumbline_reference::{Quantity, RoundingPlan};
 
 /// The oracle's own error must be inside the envelope of a kernel that computes in f64, and below a
 /// thousandth of the f32 envelope by which kernels are judged.

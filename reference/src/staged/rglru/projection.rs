@@ -3,11 +3,11 @@
 
 use ndarray::{Array2, Array3, ArrayD};
 
-use super::machine::Number;
-use super::scan::Carrier;
 use super::shaped;
 use super::token::Unit;
-use crate::problem::{Gates, Problem};
+use crate::rglru::{Gates, Problem};
+use crate::staged::machine::Number;
+use crate::staged::scan::Carrier;
 use crate::truth::Quantity;
 
 fn adder<'a>(unit: &'a Unit<'_>) -> Carrier<'a> {

@@ -1,15 +1,18 @@
 //! States and gradients of the simulated recurrence, channel by channel; gates and projections are left to
 //! their own files.
 
+mod projection;
+mod token;
+
 use ndarray::ArrayD;
 
 use super::machine::{Machine, Number};
 use super::scan::{Carrier, Step};
-use super::token::{Token, Unit};
-use super::{Staging, Twist, projection, shaped};
-use crate::problem::{Gates, Problem};
+use super::{Staging, Twist, shaped};
+use crate::rglru::{Gates, Problem};
 use crate::shape::Shape;
 use crate::truth::Quantity;
+use token::{Token, Unit};
 
 /// Everything of `[B, L, W]` or `[B, W]`, in the making.
 struct Tensors {

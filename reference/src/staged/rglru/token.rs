@@ -1,8 +1,8 @@
 //! The gates of one simulated token, operation by operation; state and gradients are left to the channel.
 
-use super::machine::{Machine, Number};
-use super::{Order, Staging, Twist};
 use crate::plan::{Complement, NormForm, Rounding};
+use crate::staged::machine::{Machine, Number};
+use crate::staged::{Order, Staging, Twist};
 
 /// A division or a root may be the hardware's approximation: one unit in the last place.
 const APPROXIMATE: f64 = 2.0;

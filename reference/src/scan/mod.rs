@@ -3,13 +3,29 @@
 //!
 //! `A_t = 0` is a reset: the state before it is discarded, not multiplied, so NaN and infinity do not cross.
 
+mod problem;
+
 use ndarray::{Array2, Array3, Axis, Zip};
 use num_complex::Complex;
 use num_traits::Num;
 
+use crate::carry::{Carry, State};
 use crate::near::Near;
-use crate::plan::Rounding;
-use crate::rglru::envelope::{Carried, Carry};
+use crate::plan::{Rounding, RoundingPlan};
+use crate::truth::{Tensors, Truth};
+pub use problem::{Field, Inputs, Problem};
+
+/// Placeholder.
+#[must_use]
+pub fn solve(_problem: &Problem, _plan: &RoundingPlan) -> Truth {
+    todo!()
+}
+
+/// Placeholder.
+#[must_use]
+pub fn evaluate(_problem: &Problem) -> Tensors {
+    todo!()
+}
 
 /// A number that a scan can carry.
 pub trait Scalar: Num + Copy {
@@ -145,15 +161,15 @@ pub fn adjoint<T: Scalar>(
 /// If the shapes disagree.
 #[must_use]
 pub fn envelope(a: &Array3<f64>, w: &Array3<f64>, h0: &Array2<f64>, carry: Rounding) -> Array3<f64> {
-    let carry = Carry::new(carry, a.len_of(Axis(1)));
+    let carry = Carry::real(carry, a.len_of(Axis(1)));
     let mut bound = w.clone();
-    let mut state = h0.mapv(Carried::exact);
+    let mut state = h0.mapv(State::exact);
     for t in 0..a.len_of(Axis(1)) {
         let mut now = bound.index_axis_mut(Axis(1), t);
         Zip::from(&mut state).and(a.index_axis(Axis(1), t)).and(&mut now).for_each(|state, &decay, now| {
             let write = Near::exact(*now);
             *state = if decay == 0.0 {
-                Carried::written(write, carry)
+                State::written(write, carry)
             } else {
                 state.step(Near::exact(decay), write, carry)
             };

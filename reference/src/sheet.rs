@@ -1,0 +1,42 @@
+//! Tensors in the making, values and envelopes side by side; what is put into them is left to the families.
+
+use ndarray::{ArrayD, IxDyn};
+
+use crate::near::Near;
+use crate::truth::{Bound, Bounded};
+
+/// A tensor in the making: values and envelopes, row-major.
+#[derive(Clone, Debug)]
+pub(crate) struct Sheet {
+    shape: Vec<usize>,
+    value: Vec<f64>,
+    envelope: Vec<f64>,
+}
+
+impl Sheet {
+    pub(crate) fn new(shape: &[usize]) -> Self {
+        let elements = shape.iter().product();
+        Self { shape: shape.to_vec(), value: vec![0.0; elements], envelope: vec![0.0; elements] }
+    }
+
+    pub(crate) fn put(&mut self, index: usize, near: Near) {
+        self.value[index] = near.value;
+        self.envelope[index] = near.envelope();
+    }
+
+    pub(crate) fn get(&self, index: usize) -> Near {
+        Near { value: self.value[index], error: self.envelope[index] }
+    }
+
+    pub(crate) fn finish(self, bound: Bound) -> Bounded {
+        Bounded {
+            value: shaped(&self.shape, self.value),
+            envelope: shaped(&self.shape, self.envelope),
+            bound,
+        }
+    }
+}
+
+fn shaped(shape: &[usize], data: Vec<f64>) -> ArrayD<f64> {
+    ArrayD::from_shape_vec(IxDyn(shape), data).unwrap_or_else(|_| ArrayD::zeros(IxDyn(shape)))
+}
