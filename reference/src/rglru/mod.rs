@@ -26,16 +26,16 @@ mod token;
 use ndarray::{Array1, Array2, Array3, Ix1, Ix2, Ix3};
 use rayon::prelude::*;
 
-use crate::lanes::{LANES, Lanes};
+use crate::lanes::{LANES, Lanes, widest};
 use crate::near::{Near, product};
 use crate::plan::RoundingPlan;
 use crate::sheet::Sheet;
 use crate::sums::{Total, bound_of, summed};
 use crate::truth::{Bound, Bounded, Quantity, Tensors, Truth};
 use arithmetic::{Arithmetic, Plain};
-use backward::Trace;
+use backward::{Arriving, Trace};
 use envelope::Bounds;
-use tile::{Logits, Output, Reader, Slot, Tile};
+use tile::{Block, Logits, Output, Reader, Slot, Tile};
 
 pub use forward::{Input, Outputs, forward};
 pub use problem::{Gates, Inputs, Problem};
@@ -82,20 +82,31 @@ pub fn outputs(problem: &Problem) -> (Array3<f64>, Array2<f64>) {
     let reader = Reader::new(problem, &logits);
     let mut y = Output::<Ix3>::new(shape.tokens(), false);
     let mut last = Output::<Ix2>::new(shape.states(), false);
-    let slots = y.slots().into_iter().zip(last.slots()).enumerate().collect::<Vec<_>>();
-    slots.into_par_iter().for_each(|(index, (mut y, mut last))| {
-        let tile = tile(&reader, index);
-        let sp = plain.softplus(tile.a_param());
-        let end = forward::run(&tile, sp, plain, |t, passed| y.put(t, passed.after, plain));
-        last.put(end, plain);
+    let slots: Vec<_> = y.slots().into_iter().zip(last.slots()).collect();
+    slots.into_par_iter().enumerate().for_each(|(index, (y, last))| {
+        widest(
+            #[inline(always)]
+            || forward_tile(&Tile::new(&reader, index), y, last, plain),
+        );
     });
     (y.value, last.value)
 }
 
-/// The tile at an index, sequence by sequence.
-fn tile<'a>(reader: &'a Reader<'a>, index: usize) -> Tile<'a> {
-    let tiles = reader.width().div_ceil(LANES);
-    Tile::new(reader, index / tiles, index % tiles * LANES)
+#[inline(always)]
+fn forward_tile(tile: &Tile<'_>, mut y: Slot<'_, Ix2>, mut last: Slot<'_, Ix1>, plain: Plain<Lanes>) {
+    let mut block = Block::new(plain);
+    let mut states: Vec<_> = tile.groups().map(|g| (plain.softplus(tile.a_param(g)), tile.h0(g))).collect();
+    for tokens in tile.blocks() {
+        block.fetch(tile, &tokens, plain);
+        for (group, (sp, state)) in states.iter_mut().enumerate() {
+            let source = block.group(group);
+            let put = |t: usize, passed: forward::Passed<_>| y.put(t, group, passed.after, plain);
+            *state = forward::run(&source, tokens.clone(), *state, *sp, plain, put);
+        }
+    }
+    for (group, (_, state)) in states.into_iter().enumerate() {
+        last.put(group, state, plain);
+    }
 }
 
 /// The logits that projections make, if there are any.
@@ -154,10 +165,14 @@ impl Sheets {
             Self { y: tokens(), last: states(), dx: tokens(), du: tokens(), dv: tokens(), dh0: states() };
         let reader = &Reader::new(problem, logits);
         let parts = sheets.parts();
-        let solve = |trace: &mut Trace<A>, (index, part): (usize, Part<'_>)| {
-            solve_tile(reader, index, part, trace, arithmetic)
+        let solve = |scratch: &mut Scratch<A>, (index, part): (usize, Part<'_>)| {
+            widest(
+                #[inline(always)]
+                || scratch.solve(&Tile::new(reader, index), part, arithmetic),
+            )
         };
-        let sums = parts.into_par_iter().enumerate().map_init(Trace::new, solve).collect();
+        let scratch = || Scratch::new(arithmetic);
+        let sums = parts.into_par_iter().enumerate().map_init(scratch, solve).collect::<Vec<_>>().concat();
         (sheets, sums)
     }
 
@@ -181,40 +196,88 @@ impl Sheets {
     }
 }
 
-fn solve_tile<A: Arithmetic<Value = Lanes>>(
-    reader: &Reader<'_>,
-    index: usize,
-    mut part: Part<'_>,
-    trace: &mut Trace<A>,
-    arithmetic: A,
-) -> A::Sum {
-    let tile = tile(reader, index);
-    let sp = arithmetic.softplus(tile.a_param());
-    trace.clear();
-    let last = forward::run(&tile, sp, arithmetic, |t, passed| {
-        part.y.put(t, arithmetic.read(passed.after), arithmetic);
-        trace.keep(&passed, arithmetic);
-    });
-    part.last.put(arithmetic.read(last), arithmetic);
-    trace.states.push(last);
-    let mut sum = arithmetic.sum(tile.tokens_before());
-    let dh0 = backward::run(&tile, sp, arithmetic, trace, &mut sum, |t, gradient| {
-        part.dx.put(t, gradient.dx, arithmetic);
-        part.du.put(t, gradient.du, arithmetic);
-        part.dv.put(t, gradient.dv, arithmetic);
-    });
-    part.dh0.put(dh0, arithmetic);
-    sum
+/// Memory that a thread uses for one tile after the other.
+struct Scratch<A: Arithmetic> {
+    block: Block<A>,
+    groups: Vec<Trace<A>>,
 }
 
-/// The sums of all sequences, channel by channel; `sums` come sequence by sequence, in tiles.
+impl<A: Arithmetic<Value = Lanes>> Scratch<A> {
+    fn new(arithmetic: A) -> Self {
+        Self { block: Block::new(arithmetic), groups: Vec::new() }
+    }
+
+    /// Forward and backward; the sum `r dl` of each group.
+    #[inline(always)]
+    fn solve(&mut self, tile: &Tile<'_>, mut part: Part<'_>, arithmetic: A) -> Vec<A::Sum> {
+        self.groups.resize_with(tile.groups().end, Trace::new);
+        let sps: Vec<_> = tile.groups().map(|group| arithmetic.softplus(tile.a_param(group))).collect();
+        self.forward(tile, &mut part, &sps, arithmetic);
+        self.backward(tile, &mut part, &sps, arithmetic)
+    }
+
+    #[inline(always)]
+    fn forward(&mut self, tile: &Tile<'_>, part: &mut Part<'_>, sps: &[A::Term], arithmetic: A) {
+        let Self { block, groups } = self;
+        for (group, trace) in groups.iter_mut().enumerate() {
+            trace.start(arithmetic.initial(tile.h0(group)));
+        }
+        for tokens in tile.blocks() {
+            block.fetch(tile, &tokens, arithmetic);
+            for (group, (trace, &sp)) in groups.iter_mut().zip(sps).enumerate() {
+                let (source, state) = (block.group(group), trace.last());
+                let keep = |t: usize, passed: forward::Passed<A>| {
+                    part.y.put(t, group, arithmetic.read(passed.after), arithmetic);
+                    trace.keep(&passed, arithmetic);
+                };
+                forward::run(&source, tokens.clone(), state, sp, arithmetic, keep);
+            }
+        }
+        for (group, trace) in groups.iter().enumerate() {
+            part.last.put(group, arithmetic.read(trace.last()), arithmetic);
+        }
+    }
+
+    #[inline(always)]
+    fn backward(
+        &mut self,
+        tile: &Tile<'_>,
+        part: &mut Part<'_>,
+        sps: &[A::Term],
+        arithmetic: A,
+    ) -> Vec<A::Sum> {
+        let Self { block, groups } = self;
+        let mut arriving: Vec<_> = tile.groups().map(|group| Arriving::Last(tile.dlast(group))).collect();
+        let mut sums = vec![arithmetic.sum(tile.tokens_before()); sps.len()];
+        for tokens in tile.blocks().rev() {
+            block.fetch_cotangents(tile, &tokens);
+            for (group, trace) in groups.iter().enumerate() {
+                let (source, from) = (block.group(group), arriving[group]);
+                let put = |t: usize, gradient: backward::Gradient<A::Term>| {
+                    part.dx.put(t, group, gradient.dx, arithmetic);
+                    part.du.put(t, group, gradient.du, arithmetic);
+                    part.dv.put(t, group, gradient.dv, arithmetic);
+                };
+                let (tokens, sum) = (tokens.clone(), &mut sums[group]);
+                arriving[group] =
+                    backward::run(&source, tokens, from, sps[group], arithmetic, trace, sum, put);
+            }
+        }
+        for (group, arriving) in arriving.into_iter().enumerate() {
+            part.dh0.put(group, backward::initial(arriving, arithmetic), arithmetic);
+        }
+        sums
+    }
+}
+
+/// The sums of all sequences, channel by channel; `sums` come sequence by sequence, in groups of lanes.
 fn sums_of_channels<S: Copy, T: Copy>(problem: &Problem, sums: &[S], join: impl Fn(T, T) -> T) -> Vec<T>
 where
     S: ByLane<T>,
 {
     let width = problem.shape().width;
-    let tiles = width.div_ceil(LANES);
-    let of = |row: usize, w: usize| sums[row * tiles + w / LANES].lane(w % LANES);
+    let groups = width.div_ceil(LANES);
+    let of = |row: usize, w: usize| sums[row * groups + w / LANES].lane(w % LANES);
     let rows = 1..problem.shape().batch;
     (0..width).map(|w| rows.clone().fold(of(0, w), |sum, row| join(sum, of(row, w)))).collect()
 }
@@ -226,13 +289,13 @@ trait ByLane<T> {
 
 impl ByLane<f64> for Lanes {
     fn lane(&self, i: usize) -> f64 {
-        self.0[i]
+        self.numbers()[i]
     }
 }
 
 impl ByLane<Total<f64>> for Total<Lanes> {
     fn lane(&self, i: usize) -> Total<f64> {
-        self.map(|lanes| lanes.0[i])
+        self.map(|lanes| lanes.numbers()[i])
     }
 }
 
