@@ -41,7 +41,7 @@ impl<'a> Reader<'a> {
 const TILE: usize = 4 * LANES;
 /// Tokens of a tile that are read, and written, at once: many loads in flight hide the latency of memory, since
 /// neighbouring tokens lie too far apart for the hardware to fetch ahead.
-const BLOCK: usize = 16;
+pub(crate) const BLOCK: usize = 16;
 
 /// Up to [`TILE`] neighbouring channels of one sequence.
 pub(crate) struct Tile<'a> {
@@ -65,10 +65,9 @@ impl<'a> Tile<'a> {
         0..self.count.div_ceil(LANES)
     }
 
-    /// The blocks of tokens, from the left.
-    pub(crate) fn blocks(&self) -> impl DoubleEndedIterator<Item = Range<usize>> + use<> {
-        let length = self.reader.problem.shape().length;
-        (0..length.div_ceil(BLOCK)).map(move |i| i * BLOCK..length.min((i + 1) * BLOCK))
+    /// Tokens of the sequence.
+    pub(crate) fn length(&self) -> usize {
+        self.reader.problem.shape().length
     }
 
     /// Tokens of the sequences before this one.
@@ -113,6 +112,15 @@ impl<'a> Tile<'a> {
             }
         }
     }
+}
+
+/// Some tokens in pieces of a size, from the left.
+pub(crate) fn pieces(
+    tokens: Range<usize>,
+    size: usize,
+) -> impl DoubleEndedIterator<Item = Range<usize>> + Clone {
+    let Range { start, end } = tokens;
+    (0..tokens.len().div_ceil(size)).map(move |i| start + i * size..end.min(start + (i + 1) * size))
 }
 
 /// A number for each group and token of a block.
