@@ -74,13 +74,15 @@ impl<N: Number> Near<N> {
 #[inline(always)]
 pub fn product<N: Number, const K: usize>(factors: [Near<N>; K], rounding: Rounding) -> Near<N> {
     let one = N::one();
-    let (mut value, mut error, mut large) = (one, N::zero(), one);
-    for factor in factors {
+    // A NaN counts as 1 here; it is in the error.
+    let at_least_one = |magnitude: N| one.if_less(magnitude, magnitude, one);
+    let Near { mut value, mut error } = factors[0];
+    let mut large = at_least_one(value.abs() + error);
+    for factor in &factors[1..] {
         let magnitude = factor.value.abs() + factor.error;
         error = error * magnitude + value.abs() * factor.error;
         value = value * factor.value;
-        // A NaN counts as 1 here; it is in the error.
-        large = large * N::pick(one.less(magnitude), magnitude, one);
+        large = large * at_least_one(magnitude);
     }
     let roundings = (K - 1) as f64;
     let error = error

@@ -46,8 +46,13 @@ impl<A: Arithmetic<Value = Lanes>> Scratch<A> {
         self.start(tile, arithmetic);
         let segments = pieces(0..tile.length(), SEGMENT);
         for segment in segments.clone() {
+            let last = segment.end == tile.length();
             self.checkpoint(segment.start);
-            self.forward(tile, segment, arithmetic, Some(&mut part.y));
+            if last {
+                self.forward(tile, segment, arithmetic, Some(&mut part.y));
+            } else {
+                self.advance(tile, segment, arithmetic, &mut part.y);
+            }
         }
         for (group, trace) in self.traces.iter().enumerate() {
             part.last.put(group, arithmetic.read(trace.end().state), arithmetic);
@@ -80,16 +85,38 @@ impl<A: Arithmetic<Value = Lanes>> Scratch<A> {
 
     fn checkpoint(&mut self, token: usize) {
         let ends: Vec<_> = self.traces.iter().map(Trace::end).collect();
-        for (trace, &end) in self.traces.iter_mut().zip(&ends) {
-            trace.start(token, end);
-        }
         self.checkpoints.push(ends);
+        self.restart(token);
     }
 
     fn restart(&mut self, token: usize) {
         let checkpoints = &self.checkpoints[token / SEGMENT];
         for (trace, &checkpoint) in self.traces.iter_mut().zip(checkpoints) {
             trace.start(token, checkpoint);
+        }
+    }
+
+    /// A segment from left to right, nothing kept but where it ends.
+    #[inline(always)]
+    fn advance(&mut self, tile: &Tile<'_>, segment: Range<usize>, arithmetic: A, y: &mut Slot<'_, Ix2>) {
+        let Self { block, traces, .. } = self;
+        let end = segment.end;
+        let mut ends: Vec<_> = traces.iter().map(Trace::end).collect();
+        for tokens in pieces(segment, BLOCK) {
+            block.fetch(tile, &tokens, arithmetic);
+            for (group, (Checkpoint { state, reach }, trace)) in
+                ends.iter_mut().zip(traces.iter()).enumerate()
+            {
+                let pass = |t: usize, passed: Passed<A>| {
+                    y.put(t, group, arithmetic.read(passed.after), arithmetic);
+                    *reach = arithmetic.reach_back(*reach, passed.before, passed.x, &passed.token);
+                };
+                let source = block.group(group);
+                *state = forward::run(&source, tokens.clone(), *state, trace.sp, arithmetic, pass);
+            }
+        }
+        for (trace, checkpoint) in traces.iter_mut().zip(ends) {
+            trace.start(end, checkpoint);
         }
     }
 
