@@ -40,6 +40,10 @@ pub enum Twist {
     LastIsPenultimate,
     /// `z` is `1 - exp(2 l)` in f32, whatever the plan says.
     DecayNormCancellation,
+    /// Two steps are composed in the wrong order: `(A1, w1) o (A2, w2)` for `(A2, w2) o (A1, w1)`.
+    CompositionSwapped,
+    /// The real part of a complex product is `re re + im im`.
+    CrossTermAdded,
 }
 
 impl Twist {
