@@ -8,6 +8,13 @@ use crate::plan::Rounding;
 
 /// What a simulated scan carries: a real number, or a complex one by components.
 pub(crate) trait Value: Copy + Default {
+    /// How many real numbers make one.
+    const PARTS: usize;
+
+    /// From its parts: part 0 is the real one.
+    fn new(part: impl Fn(usize) -> Number) -> Self;
+    fn part(self, part: usize) -> Number;
+    fn conj(self) -> Self;
     /// The product, every operation rounded.
     fn times(self, other: Self, by: &Carrier<'_>) -> Self;
     /// The sum.
@@ -17,6 +24,18 @@ pub(crate) trait Value: Copy + Default {
 }
 
 impl Value for Number {
+    const PARTS: usize = 1;
+
+    fn new(part: impl Fn(usize) -> Number) -> Self {
+        part(0)
+    }
+    fn part(self, _part: usize) -> Number {
+        self
+    }
+    fn conj(self) -> Self {
+        self
+    }
+
     fn times(self, other: Self, by: &Carrier<'_>) -> Self {
         by.machine.round(self.zip(other, |one, two| one * two), by.carry, 1.0)
     }
@@ -33,6 +52,18 @@ impl Value for Number {
 }
 
 impl Value for Pair<Number> {
+    const PARTS: usize = 2;
+
+    fn new(part: impl Fn(usize) -> Number) -> Self {
+        Self::new(part(0), part(1))
+    }
+    fn part(self, part: usize) -> Number {
+        if part == 0 { self.re } else { self.im }
+    }
+    fn conj(self) -> Self {
+        Self { im: self.im.map(|im| -im), ..self }
+    }
+
     fn times(self, other: Self, by: &Carrier<'_>) -> Self {
         let cross = by.cross(self.im);
         let re = self.re.times(other.re, by).plus(cross.times(other.im, by), by);
@@ -65,7 +96,7 @@ pub(crate) struct Carrier<'a> {
     pub(crate) machine: &'a Machine,
     pub(crate) carry: Rounding,
     pub(crate) order: Order,
-    /// Two faults are faults of the scan itself.
+    /// Some faults are faults of the scan itself.
     pub(crate) twist: Option<Twist>,
 }
 
@@ -96,7 +127,8 @@ impl Carrier<'_> {
     fn chunked<V: Value>(&self, steps: &[Step<V>], mut state: V, size: usize) -> Vec<V> {
         let mut states = Vec::with_capacity(steps.len());
         for chunk in steps.chunks(size) {
-            let entering = state;
+            let forgets = self.twist == Some(Twist::ChunkBorderForgotten) && !states.is_empty();
+            let entering = if forgets { V::default() } else { state };
             let mut summary: Option<Step<V>> = None;
             for &step in chunk {
                 let whole = summary.map_or(step, |before| self.join(before, step));
