@@ -90,6 +90,14 @@ impl Number for Lanes {
         Self(std::array::from_fn(|i| if mask[i] { yes.0[i] } else { no.0[i] }))
     }
     #[inline(always)]
+    fn if_less(self, other: Self, yes: Self, no: Self) -> Self {
+        Self(std::array::from_fn(|i| if self.0[i] < other.0[i] { yes.0[i] } else { no.0[i] }))
+    }
+    #[inline(always)]
+    fn all_less(self, limit: f64) -> bool {
+        self.0.iter().fold(true, |all, &number| all & (number < limit))
+    }
+    #[inline(always)]
     fn tanh(self) -> Self {
         self.map(f64::tanh)
     }

@@ -11,6 +11,8 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 pub trait Number:
     Copy
     + Debug
+    + Send
+    + Sync
     + Add<Output = Self>
     + Sub<Output = Self>
     + Mul<Output = Self>
@@ -47,6 +49,16 @@ pub trait Number:
     /// `yes` where the mask is set, else `no`.
     #[must_use]
     fn pick(mask: Self::Mask, yes: Self, no: Self) -> Self;
+
+    /// `yes` where `self < other`, else `no` (also where one of them is NaN).
+    #[must_use]
+    fn if_less(self, other: Self, yes: Self, no: Self) -> Self {
+        Self::pick(self.less(other), yes, no)
+    }
+
+    /// Whether every one of the numbers is less than a limit.
+    #[must_use]
+    fn all_less(self, limit: f64) -> bool;
 
     /// The square root of `z` whose *derivative* is `1 / sqrt(max(4 z, 1e-6))` (official code of the Griffin paper,
     /// arXiv 2402.19427): only a number that carries a derivative tells it from [`Number::sqrt`].
@@ -131,6 +143,10 @@ impl Number for f64 {
     #[inline(always)]
     fn pick(mask: bool, yes: Self, no: Self) -> Self {
         if mask { yes } else { no }
+    }
+    #[inline(always)]
+    fn all_less(self, limit: f64) -> bool {
+        self < limit
     }
     #[inline(always)]
     fn tanh(self) -> Self {

@@ -1,6 +1,6 @@
 //! Tensors in the making, values and envelopes side by side; what is put into them is left to the families.
 
-use ndarray::{ArrayD, IxDyn};
+use ndarray::{Array, ArrayD, Dimension, IxDyn};
 
 use crate::near::Near;
 use crate::truth::{Bound, Bounded};
@@ -26,6 +26,19 @@ impl Sheet {
 
     pub(crate) fn get(&self, index: usize) -> Near {
         Near { value: self.value[index], error: self.envelope[index] }
+    }
+
+    /// From values and, if there are any, envelopes; both row-major.
+    pub(crate) fn of<D: Dimension>(value: Array<f64, D>, envelope: Option<Array<f64, D>>) -> Self {
+        let shape = value.shape().to_vec();
+        let value: Vec<f64> = value.into_raw_vec_and_offset().0;
+        let envelope = envelope.map_or_else(|| vec![0.0; value.len()], |e| e.into_raw_vec_and_offset().0);
+        Self { shape, value, envelope }
+    }
+
+    /// Values and envelopes.
+    pub(crate) fn slices(&self) -> (&[f64], &[f64]) {
+        (&self.value, &self.envelope)
     }
 
     pub(crate) fn finish(self, bound: Bound) -> Bounded {

@@ -63,25 +63,65 @@ pub(crate) struct Total<N> {
     pub(crate) error: N,
     /// Terms that repeat the one before.
     pub(crate) repeats: N,
+    first: N,
     last: N,
+    start: usize,
     count: usize,
 }
 
 impl<N: Number> Default for Total<N> {
     fn default() -> Self {
-        let zero = N::zero();
-        Self { value: zero, size: zero, error: zero, repeats: zero, last: zero, count: 0 }
+        Self::after(0)
     }
 }
 
 impl<N: Number> Total<N> {
+    /// A part of a longer sum, before which `count` terms stand.
+    #[inline(always)]
+    pub(crate) fn after(count: usize) -> Self {
+        let zero = N::zero();
+        let (value, size, error, repeats, first, last) = (zero, zero, zero, zero, zero, zero);
+        Self { value, size, error, repeats, first, last, start: count, count }
+    }
+
+    /// The same sum of other numbers.
+    pub(crate) fn map<M>(&self, f: impl Fn(N) -> M) -> Total<M> {
+        Total {
+            value: f(self.value),
+            size: f(self.size),
+            error: f(self.error),
+            repeats: f(self.repeats),
+            first: f(self.first),
+            last: f(self.last),
+            start: self.start,
+            count: self.count,
+        }
+    }
+
     #[inline(always)]
     pub(crate) fn add(&mut self, term: Near<N>, rounding: Rounding) {
+        if self.count == self.start {
+            self.first = term.value;
+        }
         self.count += 1;
         self.repeats = self.repeats + repeats(self.last, term.value, self.count, rounding);
         self.last = term.value;
         self.value = self.value + term.value;
         self.size = self.size + term.value.abs();
         self.error = self.error + term.error;
+    }
+
+    /// The sum with a part that comes after it.
+    pub(crate) fn then(mut self, later: Self, rounding: Rounding) -> Self {
+        if later.count > later.start {
+            self.repeats = self.repeats + repeats(self.last, later.first, later.start + 1, rounding);
+            self.last = later.last;
+        }
+        self.repeats = self.repeats + later.repeats;
+        self.value = self.value + later.value;
+        self.size = self.size + later.size;
+        self.error = self.error + later.error;
+        self.count = later.count;
+        self
     }
 }

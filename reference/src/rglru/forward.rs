@@ -1,64 +1,182 @@
-//! The recurrence from left to right, for a tile of channels of one sequence; gradients are left to
+//! The recurrence from left to right, written once for every kind of number; gradients are left to
 //! [`super::backward`].
 
-use super::tile::Tile;
-use super::token::{Decay, Token};
-use crate::carry::{Carry, State};
-use crate::plan::RoundingPlan;
-use crate::sheet::Sheet;
+use super::arithmetic::{Arithmetic, Plain};
+use super::problem::{Gates, Problem};
+use super::token::Token;
+use crate::number::Number;
+use crate::shape::Shape;
 
-/// What the backward pass needs of a tile: every token, and the state before each.
-#[derive(Debug, Default)]
-pub(crate) struct Trace {
-    /// `[L, tile]`.
-    pub tokens: Vec<Token>,
-    /// `[L + 1, tile]`: the initial state first.
-    pub states: Vec<State<f64>>,
-    /// `[L, tile]`: what a change of `lambda_t`, carried on to all earlier tokens, does to `sum r dl`.
-    pub reach: Vec<f64>,
+/// One channel, or several side by side, of one sequence.
+pub(crate) trait Source<A: Arithmetic> {
+    /// Number of tokens.
+    fn length(&self) -> usize;
+    /// Whether a token is the first of its document.
+    fn is_reset(&self, t: usize) -> bool;
+    /// Input `x`.
+    fn x(&self, t: usize) -> A::Value;
+    /// Logits `u` and `v`.
+    fn logits(&self, t: usize, arithmetic: A) -> (A::Term, A::Term);
+    /// Initial state, zero where none is given.
+    fn h0(&self) -> A::Value;
 }
 
-/// Runs `h_t = A_t h_{t-1} + w_t` over the tile; fills `trace`, writes `y` and `last`.
-pub(crate) fn run(tile: &Tile<'_>, plan: &RoundingPlan, trace: &mut Trace, y: &mut Sheet, last: &mut Sheet) {
-    let (width, carry) = (tile.width(), Carry::real(plan.carry, tile.length()));
-    trace.tokens.clear();
-    trace.states.clear();
-    trace.reach.clear();
-    trace.states.extend((0..width).map(|w| State::exact(tile.h0(w))));
-    for t in 0..tile.length() {
-        let reset = tile.is_reset(t);
+/// What is seen of a token on the way.
+pub(crate) struct Passed<A: Arithmetic> {
+    pub(crate) x: A::Value,
+    pub(crate) token: Token<A::Term>,
+    /// `h_{t-1}`.
+    pub(crate) before: A::State,
+    /// `h_t`.
+    pub(crate) after: A::State,
+}
+
+/// Runs `h_t = A_t h_{t-1} + w_t`, shows every token on the way, and returns the final state.
+#[inline(always)]
+pub(crate) fn run<A: Arithmetic>(
+    source: &impl Source<A>,
+    sp: A::Term,
+    arithmetic: A,
+    mut pass: impl FnMut(usize, Passed<A>),
+) -> A::State {
+    let mut state = arithmetic.initial(source.h0());
+    for t in 0..source.length() {
+        let (u, v) = source.logits(t, arithmetic);
+        let (x, before) = (source.x(t), state);
+        let token = Token::new(u, v, source.is_reset(t), sp, arithmetic);
+        state = token.step(before, x, arithmetic);
+        pass(t, Passed { x, token, before, after: state });
+    }
+    state
+}
+
+/// Names an input tensor of a problem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// Input `x`, `[B, L, W]`.
+    X,
+    /// Input-gate logits, `[B, L, W]`.
+    U,
+    /// Recurrence-gate logits, `[B, L, W]`.
+    V,
+    /// Input-gate weights, `[H, K, K]`.
+    Wi,
+    /// Input-gate bias, `[H, K]`.
+    Bi,
+    /// Recurrence-gate weights, `[H, K, K]`.
+    Wr,
+    /// Recurrence-gate bias, `[H, K]`.
+    Br,
+    /// Decay parameter, `[W]`.
+    AParam,
+    /// Initial state, `[B, W]`; not asked for if there is none.
+    H0,
+}
+
+/// What a forward pass gives, row-major.
+#[derive(Clone, Debug)]
+pub struct Outputs<N> {
+    /// Output `y`, `[B, L, W]`.
+    pub y: Vec<N>,
+    /// Final state, `[B, W]`.
+    pub last: Vec<N>,
+}
+
+/// The forward pass over any numbers. `lift` makes the number for an element of an input tensor, by its row-major index:
+/// the value itself, or with a derivative, or in another precision.
+///
+/// ```
+/// use ndarray::{Array1, Array2, Array3};
+/// use plumbline_reference::rglru::{Gates, Input, Inputs, Problem, forward};
+///
+/// let tokens = Array3::from_elem((1, 3, 1), 0.5);
+/// let problem = Problem::new(Inputs {
+///     x: tokens.clone(),
+///     gates: Gates::Logits { u: tokens.clone(), v: tokens.clone() },
+///     a_param: Array1::from_elem(1, -4.0),
+///     reset: Array2::from_elem((1, 3), false),
+///     h0: None,
+///     dy: tokens,
+///     dlast: Array2::zeros((1, 1)),
+/// })?;
+/// let doubled = forward(&problem, |input, _| match input {
+///     Input::AParam => -4.0,
+///     Input::X => 1.0,
+///     _ => 0.5,
+/// });
+/// let once = forward(&problem, |input, _| if input == Input::AParam { -4.0 } else { 0.5 });
+/// assert_eq!(doubled.y[2], 2.0 * once.y[2]); // The map is linear in x.
+/// # Ok::<(), plumbline_reference::ProblemError>(())
+/// ```
+pub fn forward<N: Number>(problem: &Problem, lift: impl Fn(Input, usize) -> N) -> Outputs<N> {
+    let Shape { batch, length, width } = problem.shape();
+    let mut outputs = Outputs { y: vec![N::zero(); batch * length * width], last: Vec::new() };
+    for row in 0..batch {
         for w in 0..width {
-            let (u, v) = tile.logits(t, w);
-            let token = Token::new(tile.x(t, w), u, v, reset, tile.channel(w), plan);
-            let state = step(trace.states[t * width + w], &token, carry);
-            let earlier = if t == 0 { 0.0 } else { trace.reach[(t - 1) * width + w] };
-            trace.reach.push(reach(earlier, trace.states[t * width + w].value, &token));
-            y.put(tile.token_index(t, w), state.near());
-            trace.tokens.push(token);
-            trace.states.push(state);
+            let column = Column { problem, lift: &lift, row, w };
+            let sp = Plain::new().softplus(lift(Input::AParam, w));
+            let last = run(&column, sp, Plain::new(), |t, passed| {
+                outputs.y[column.at(t)] = passed.after;
+            });
+            outputs.last.push(last);
         }
     }
-    for w in 0..width {
-        last.put(tile.state_index(w), trace.states[tile.length() * width + w].near());
+    outputs
+}
+
+/// One channel of one sequence, lifted.
+struct Column<'a, F> {
+    problem: &'a Problem,
+    lift: &'a F,
+    row: usize,
+    w: usize,
+}
+
+impl<F> Column<'_, F> {
+    fn at(&self, t: usize) -> usize {
+        let shape = self.problem.shape();
+        (self.row * shape.length + t) * shape.width + self.w
+    }
+
+    /// `x[h,:] W[h] + b[h]`.
+    fn projected<N: Number>(&self, t: usize, block: usize, [weight, bias]: [Input; 2]) -> N
+    where
+        F: Fn(Input, usize) -> N,
+    {
+        let (h, j, lift) = (self.w / block, self.w % block, self.lift);
+        let start = self.at(t) - j;
+        (0..block).fold(lift(bias, self.w), |sum, k| {
+            sum + lift(Input::X, start + k) * lift(weight, (h * block + k) * block + j)
+        })
     }
 }
 
-fn step(before: State<f64>, token: &Token, carry: Carry) -> State<f64> {
-    match &token.decay {
-        None => State::written(token.w, carry),
-        Some(decay) => before.step(decay.a, token.w, carry),
+impl<N: Number, F: Fn(Input, usize) -> N> Source<Plain<N>> for Column<'_, F> {
+    fn length(&self) -> usize {
+        self.problem.shape().length
     }
-}
 
-/// `F_t = r (h_{t-1} a - 2 exp(2l) S(z) x g) + A_t F_{t-1}`: the adjoint of the adjoint.
-fn reach(earlier: f64, before: f64, token: &Token) -> f64 {
-    token.decay.map_or(0.0, |decay| {
-        let own = before * decay.a.value - through_norm(token, &decay);
-        decay.r.value * own + decay.a.value * earlier
-    })
-}
+    fn is_reset(&self, t: usize) -> bool {
+        self.problem.reset()[[self.row, t]]
+    }
 
-/// `2 exp(2l) S(z) x g`: how `dl` depends on `lambda` through the norm.
-pub(crate) fn through_norm(token: &Token, decay: &Decay) -> f64 {
-    2.0 * decay.q.value * decay.root_slope.value * token.x.value * token.g.value
+    fn x(&self, t: usize) -> N {
+        (self.lift)(Input::X, self.at(t))
+    }
+
+    fn logits(&self, t: usize, _: Plain<N>) -> (N, N) {
+        match self.problem.gates() {
+            Gates::Logits { .. } => ((self.lift)(Input::U, self.at(t)), (self.lift)(Input::V, self.at(t))),
+            Gates::Projected { wi, .. } => {
+                let block = wi.dim().1;
+                let [u, v] = [[Input::Wi, Input::Bi], [Input::Wr, Input::Br]];
+                (self.projected(t, block, u), self.projected(t, block, v))
+            }
+        }
+    }
+
+    fn h0(&self) -> N {
+        let index = self.row * self.problem.shape().width + self.w;
+        if self.problem.h0().is_some() { (self.lift)(Input::H0, index) } else { N::zero() }
+    }
 }

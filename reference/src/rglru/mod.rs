@@ -9,7 +9,12 @@
 //!
 //! Channels do not talk to each other, so the work goes tile by tile: a few neighbouring channels of one
 //! sequence, forward then backward, with everything the backward pass needs still in cache.
+//! Both passes are written once, over an arithmetic ([`arithmetic`]): plain values of any number type, or values with
+//! error bounds. Channels do not talk to each other, so the work goes tile by tile: eight neighbouring channels of one
+//! sequence, forward then backward. Tiles go to all threads; each is computed by one, so the bits do not depend on how
+//! many there are.
 
+mod arithmetic;
 mod backward;
 mod envelope;
 mod forward;
@@ -18,21 +23,22 @@ mod projection;
 mod tile;
 mod token;
 
-use crate::near::Near;
-use crate::plan::RoundingPlan;
-use crate::shape::Shape;
-use crate::sheet::Sheet;
-use crate::sums::Total;
-use crate::sums::{bound_of, summed};
-use crate::truth::{Bound, Quantity, Tensors, Truth};
-use backward::Gradients;
-use forward::Trace;
-pub use problem::{Gates, Inputs, Problem};
-use tile::{Logits, Tile};
-use token::Channel;
+use ndarray::{Array1, Array2, Array3, Ix1, Ix2, Ix3};
+use rayon::prelude::*;
 
-/// Channels in a tile: wide enough to read whole cache lines, narrow enough to keep a trace small.
-const TILE: usize = 16;
+use crate::lanes::{LANES, Lanes};
+use crate::near::{Near, product};
+use crate::plan::RoundingPlan;
+use crate::sheet::Sheet;
+use crate::sums::{Total, bound_of, summed};
+use crate::truth::{Bound, Bounded, Quantity, Tensors, Truth};
+use arithmetic::{Arithmetic, Plain};
+use backward::Trace;
+use envelope::Bounds;
+use tile::{Logits, Output, Reader, Slot, Tile};
+
+pub use forward::{Input, Outputs, forward};
+pub use problem::{Gates, Inputs, Problem};
 
 /// The true value of every output and gradient, with the envelope of a kernel that rounds as `plan` says.
 ///
@@ -40,111 +46,242 @@ const TILE: usize = 16;
 /// what depends on them.
 #[must_use]
 pub fn solve(problem: &Problem, plan: &RoundingPlan) -> Truth {
-    let mut sheets = Sheets::new(problem.shape());
-    match problem.gates() {
-        Gates::Logits { u, v } => {
-            let (Some(u), Some(v)) = (u.as_slice(), v.as_slice()) else {
-                unreachable!("a problem's arrays are row-major");
-            };
-            sheets.fill(problem, &Logits::Inputs { u, v }, plan);
-            Truth::new(sheets.finish(problem, plan))
-        }
-        Gates::Projected { wi, bi, wr, br } => {
-            let u = projection::logits(problem.x(), wi, bi, plan);
-            let v = projection::logits(problem.x(), wr, br, plan);
-            sheets.fill(problem, &Logits::Projected { u: &u, v: &v }, plan);
-            let mut entries = projection::gradients(problem, wi, wr, &sheets, plan);
-            let bound = projection::bound(wi.dim().1, plan);
-            entries.extend([(Quantity::U, u.finish(bound)), (Quantity::V, v.finish(bound))]);
-            entries.extend(sheets.finish(problem, plan));
-            Truth::new(entries)
-        }
-    }
+    let projected = Projected::new(problem, plan);
+    let bounds = Bounds::new(plan, problem.shape().length);
+    let (sheets, totals) = Sheets::fill(problem, &projected.logits(problem), bounds);
+    let (da_param, reduced) = decay_parameter(problem, &totals, plan);
+    Truth::new(entries(problem, projected, sheets, (da_param, reduced), plan))
 }
 
 /// The same values without envelopes.
 #[must_use]
 pub fn evaluate(problem: &Problem) -> Tensors {
-    solve(problem, &RoundingPlan::exact()).into_values()
+    let plan = &RoundingPlan::exact();
+    let projected = Projected::new(problem, plan);
+    let (sheets, sums) = Sheets::fill(problem, &projected.logits(problem), Plain::new());
+    let da_param = sums_of_channels(problem, &sums, |sum, later| sum + later);
+    let slope =
+        |(w, sum): (usize, f64)| -crate::scalar::C * sum * crate::scalar::sigmoid(problem.a_param()[w]);
+    let da_param = Array1::from_iter(da_param.into_iter().enumerate().map(slope));
+    if problem.is_projected() {
+        let da_param = Sheet::of(da_param, None);
+        return Truth::new(entries(problem, projected, sheets, (da_param, Bound::Rigorous), plan))
+            .into_values();
+    }
+    let mut values = sheets.values();
+    values.push((Quantity::DaParam, da_param.into_dyn()));
+    Tensors::new(values)
 }
 
-/// The outputs that every problem has.
-pub(crate) struct Sheets {
-    y: Sheet,
-    last: Sheet,
-    dx: Sheet,
-    du: Sheet,
-    dv: Sheet,
-    dh0: Sheet,
-    da_param: Vec<Total<f64>>,
+/// The forward pass alone: `y`, `[B, L, W]`, and the final state, `[B, W]`.
+#[must_use]
+pub fn outputs(problem: &Problem) -> (Array3<f64>, Array2<f64>) {
+    let projected = Projected::new(problem, &RoundingPlan::exact());
+    let logits = projected.logits(problem);
+    let (shape, plain) = (problem.shape(), Plain::<Lanes>::new());
+    let reader = Reader::new(problem, &logits);
+    let mut y = Output::<Ix3>::new(shape.tokens(), false);
+    let mut last = Output::<Ix2>::new(shape.states(), false);
+    let slots = y.slots().into_iter().zip(last.slots()).enumerate().collect::<Vec<_>>();
+    slots.into_par_iter().for_each(|(index, (mut y, mut last))| {
+        let tile = tile(&reader, index);
+        let sp = plain.softplus(tile.a_param());
+        let end = forward::run(&tile, sp, plain, |t, passed| y.put(t, passed.after, plain));
+        last.put(end, plain);
+    });
+    (y.value, last.value)
+}
+
+/// The tile at an index, sequence by sequence.
+fn tile<'a>(reader: &'a Reader<'a>, index: usize) -> Tile<'a> {
+    let tiles = reader.width().div_ceil(LANES);
+    Tile::new(reader, index / tiles, index % tiles * LANES)
+}
+
+/// The logits that projections make, if there are any.
+struct Projected(Option<[Sheet; 2]>);
+
+impl Projected {
+    fn new(problem: &Problem, plan: &RoundingPlan) -> Self {
+        let Gates::Projected { wi, bi, wr, br } = problem.gates() else { return Self(None) };
+        Self(Some([(wi, bi), (wr, br)].map(|(w, b)| projection::logits(problem.x(), w, b, plan))))
+    }
+
+    fn logits<'a>(&'a self, problem: &'a Problem) -> Logits<'a> {
+        match (&self.0, problem.gates()) {
+            (Some([u, v]), _) => Logits::Projected { u, v },
+            (None, Gates::Logits { u, v }) => {
+                let (Some(u), Some(v)) = (u.as_slice(), v.as_slice()) else {
+                    unreachable!("a problem's arrays are row-major");
+                };
+                Logits::Inputs { u, v }
+            }
+            (None, Gates::Projected { .. }) => unreachable!("projections were made"),
+        }
+    }
+}
+
+/// The outputs of every tile.
+struct Sheets {
+    y: Output<Ix3>,
+    last: Output<Ix2>,
+    dx: Output<Ix3>,
+    du: Output<Ix3>,
+    dv: Output<Ix3>,
+    dh0: Output<Ix2>,
+}
+
+/// What one tile writes.
+struct Part<'a> {
+    y: Slot<'a, Ix2>,
+    last: Slot<'a, Ix1>,
+    dx: Slot<'a, Ix2>,
+    du: Slot<'a, Ix2>,
+    dv: Slot<'a, Ix2>,
+    dh0: Slot<'a, Ix1>,
 }
 
 impl Sheets {
-    fn new(shape: Shape) -> Self {
-        let (tokens, states) = (|| Sheet::new(&shape.tokens()), || Sheet::new(&shape.states()));
-        Self {
-            y: tokens(),
-            last: states(),
-            dx: tokens(),
-            du: tokens(),
-            dv: tokens(),
-            dh0: states(),
-            da_param: vec![Total::default(); shape.width],
-        }
-    }
-
-    fn fill(&mut self, problem: &Problem, logits: &Logits<'_>, plan: &RoundingPlan) {
-        let channels: Vec<_> = problem.a_param().iter().map(|&p| Channel::new(p, plan)).collect();
-        let width = problem.shape().width;
-        let mut trace = Trace::default();
-        for row in 0..problem.shape().batch {
-            for start in (0..width).step_by(TILE) {
-                let columns = start..width.min(start + TILE);
-                let tile = Tile::new(problem, logits, &channels, row, columns.clone());
-                forward::run(&tile, plan, &mut trace, &mut self.y, &mut self.last);
-                let mut out = Gradients {
-                    dx: &mut self.dx,
-                    du: &mut self.du,
-                    dv: &mut self.dv,
-                    dh0: &mut self.dh0,
-                    decays: &mut self.da_param[columns],
-                };
-                backward::run(&tile, plan, &trace, &mut out);
-            }
-        }
-    }
-
-    fn finish(self, problem: &Problem, plan: &RoundingPlan) -> Vec<(Quantity, crate::truth::Bounded)> {
-        let (da_param, reduced) = decay_parameter(problem, &self.da_param, plan);
-        // Projected logits bring the bound of their dot products into everything.
-        let own = match problem.gates() {
-            Gates::Logits { .. } => Bound::Rigorous,
-            Gates::Projected { wi, .. } => projection::bound(wi.dim().1, plan),
+    /// All outputs, and for each tile the sum that makes the gradient of the decay parameter.
+    fn fill<A>(problem: &Problem, logits: &Logits<'_>, arithmetic: A) -> (Self, Vec<A::Sum>)
+    where
+        A: Arithmetic<Value = Lanes>,
+    {
+        let (shape, bounded) = (problem.shape(), A::BOUNDED);
+        let (tokens, states) =
+            (|| Output::new(shape.tokens(), bounded), || Output::new(shape.states(), bounded));
+        let mut sheets =
+            Self { y: tokens(), last: states(), dx: tokens(), du: tokens(), dv: tokens(), dh0: states() };
+        let reader = &Reader::new(problem, logits);
+        let parts = sheets.parts();
+        let solve = |trace: &mut Trace<A>, (index, part): (usize, Part<'_>)| {
+            solve_tile(reader, index, part, trace, arithmetic)
         };
-        let reduced = if own == Bound::Probabilistic { own } else { reduced };
+        let sums = parts.into_par_iter().enumerate().map_init(Trace::new, solve).collect();
+        (sheets, sums)
+    }
+
+    fn parts(&mut self) -> Vec<Part<'_>> {
+        let tokens = self.y.slots().into_iter().zip(self.dx.slots());
+        let logits = self.du.slots().into_iter().zip(self.dv.slots());
+        let states = self.last.slots().into_iter().zip(self.dh0.slots());
+        let parts = tokens.zip(logits).zip(states);
+        parts.map(|(((y, dx), (du, dv)), (last, dh0))| Part { y, last, dx, du, dv, dh0 }).collect()
+    }
+
+    fn values(self) -> Vec<(Quantity, ndarray::ArrayD<f64>)> {
         vec![
-            (Quantity::Y, self.y.finish(own)),
-            (Quantity::Last, self.last.finish(own)),
-            (Quantity::Dx, self.dx.finish(own)),
-            (Quantity::Du, self.du.finish(own)),
-            (Quantity::Dv, self.dv.finish(own)),
-            (Quantity::Dh0, self.dh0.finish(own)),
-            (Quantity::DaParam, da_param.finish(reduced)),
+            (Quantity::Y, self.y.value.into_dyn()),
+            (Quantity::Last, self.last.value.into_dyn()),
+            (Quantity::Dx, self.dx.value.into_dyn()),
+            (Quantity::Du, self.du.value.into_dyn()),
+            (Quantity::Dv, self.dv.value.into_dyn()),
+            (Quantity::Dh0, self.dh0.value.into_dyn()),
         ]
     }
 }
 
+fn solve_tile<A: Arithmetic<Value = Lanes>>(
+    reader: &Reader<'_>,
+    index: usize,
+    mut part: Part<'_>,
+    trace: &mut Trace<A>,
+    arithmetic: A,
+) -> A::Sum {
+    let tile = tile(reader, index);
+    let sp = arithmetic.softplus(tile.a_param());
+    trace.clear();
+    let last = forward::run(&tile, sp, arithmetic, |t, passed| {
+        part.y.put(t, arithmetic.read(passed.after), arithmetic);
+        trace.keep(&passed, arithmetic);
+    });
+    part.last.put(arithmetic.read(last), arithmetic);
+    trace.states.push(last);
+    let mut sum = arithmetic.sum(tile.tokens_before());
+    let dh0 = backward::run(&tile, sp, arithmetic, trace, &mut sum, |t, gradient| {
+        part.dx.put(t, gradient.dx, arithmetic);
+        part.du.put(t, gradient.du, arithmetic);
+        part.dv.put(t, gradient.dv, arithmetic);
+    });
+    part.dh0.put(dh0, arithmetic);
+    sum
+}
+
+/// The sums of all sequences, channel by channel; `sums` come sequence by sequence, in tiles.
+fn sums_of_channels<S: Copy, T: Copy>(problem: &Problem, sums: &[S], join: impl Fn(T, T) -> T) -> Vec<T>
+where
+    S: ByLane<T>,
+{
+    let width = problem.shape().width;
+    let tiles = width.div_ceil(LANES);
+    let of = |row: usize, w: usize| sums[row * tiles + w / LANES].lane(w % LANES);
+    let rows = 1..problem.shape().batch;
+    (0..width).map(|w| rows.clone().fold(of(0, w), |sum, row| join(sum, of(row, w)))).collect()
+}
+
+/// One of several sums side by side.
+trait ByLane<T> {
+    fn lane(&self, i: usize) -> T;
+}
+
+impl ByLane<f64> for Lanes {
+    fn lane(&self, i: usize) -> f64 {
+        self.0[i]
+    }
+}
+
+impl ByLane<Total<f64>> for Total<Lanes> {
+    fn lane(&self, i: usize) -> Total<f64> {
+        self.map(|lanes| lanes.0[i])
+    }
+}
+
 /// `da_param = -c sigmoid(a_param) sum(r dl)`.
-fn decay_parameter(problem: &Problem, totals: &[Total<f64>], plan: &RoundingPlan) -> (Sheet, Bound) {
+fn decay_parameter(problem: &Problem, totals: &[Total<Lanes>], plan: &RoundingPlan) -> (Sheet, Bound) {
     let shape = problem.shape();
+    let rounding = plan.reduce.rounding;
     let additions = plan.reduce.chain.additions(shape.batch, shape.length);
+    let totals: Vec<Total<f64>> = sums_of_channels(problem, totals, |sum, later| sum.then(later, rounding));
     let mut sheet = Sheet::new(&[shape.width]);
     for (w, (total, &p)) in totals.iter().zip(problem.a_param()).enumerate() {
-        let error = summed(total.error, total.size, additions, total.repeats, plan.reduce.rounding);
+        let error = summed(total.error, total.size, additions, total.repeats, rounding);
         let sum = Near { value: total.value, error };
-        let slope = Channel::new(p, plan).slope;
-        let product = crate::near::product([sum, slope], plan.products);
-        sheet.put(w, product.scaled(-crate::scalar::C));
+        let (slope, _) = envelope::gate(Near::exact(p), plan);
+        sheet.put(w, product([sum, slope], plan.products).scaled(-crate::scalar::C));
     }
     (sheet, bound_of(additions))
+}
+
+/// Every quantity of a problem, those of the projections included.
+fn entries(
+    problem: &Problem,
+    projected: Projected,
+    sheets: Sheets,
+    (da_param, reduced): (Sheet, Bound),
+    plan: &RoundingPlan,
+) -> Vec<(Quantity, Bounded)> {
+    let [dx, du, dv] = [sheets.dx, sheets.du, sheets.dv].map(|out| Sheet::of(out.value, out.envelope));
+    let (mut entries, own) = match (problem.gates(), projected.0) {
+        (Gates::Projected { wi, wr, .. }, Some([u, v])) => {
+            let mut entries = projection::gradients(problem, wi, wr, [&dx, &du, &dv], plan);
+            let bound = projection::bound(wi.dim().1, plan);
+            entries.extend([(Quantity::U, u.finish(bound)), (Quantity::V, v.finish(bound))]);
+            (entries, bound)
+        }
+        _ => (Vec::new(), Bound::Rigorous),
+    };
+    // Projected logits bring the bound of their dot products into everything.
+    let reduced = if own == Bound::Probabilistic { own } else { reduced };
+    let states = [sheets.last, sheets.dh0].map(|out| Sheet::of(out.value, out.envelope));
+    let [last, dh0] = states;
+    entries.extend([
+        (Quantity::Y, Sheet::of(sheets.y.value, sheets.y.envelope).finish(own)),
+        (Quantity::Last, last.finish(own)),
+        (Quantity::Dx, dx.finish(own)),
+        (Quantity::Du, du.finish(own)),
+        (Quantity::Dv, dv.finish(own)),
+        (Quantity::Dh0, dh0.finish(own)),
+        (Quantity::DaParam, da_param.finish(reduced)),
+    ]);
+    entries
 }

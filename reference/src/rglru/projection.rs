@@ -9,7 +9,6 @@
 
 use ndarray::{Array2, Array3, ArrayBase, ArrayView2, Axis, Data, Ix2, Slice};
 
-use super::Sheets;
 use super::problem::Problem;
 use crate::near::Near;
 use crate::plan::RoundingPlan;
@@ -60,16 +59,15 @@ pub(crate) fn gradients(
     problem: &Problem,
     wi: &Array3<f64>,
     wr: &Array3<f64>,
-    sheets: &Sheets,
+    [dx, du, dv]: [&Sheet; 3],
     plan: &RoundingPlan,
 ) -> Vec<(Quantity, Bounded)> {
-    let du = Side::new(&sheets.du, problem, plan);
-    let dv = Side::new(&sheets.dv, problem, plan);
+    let (du, dv) = (Side::new(du, problem, plan), Side::new(dv, problem, plan));
     let (dwi, dbi, reduced) = du.parameters(problem, wi.dim().1, plan);
     let (dwr, dbr, _) = dv.parameters(problem, wr.dim().1, plan);
     let own = bound(2 * wi.dim().1, plan);
     vec![
-        (Quantity::DxTotal, total(&sheets.dx, [(&du, wi), (&dv, wr)], plan).finish(own)),
+        (Quantity::DxTotal, total(dx, [(&du, wi), (&dv, wr)], plan).finish(own)),
         (Quantity::Dwi, dwi.finish(reduced)),
         (Quantity::Dbi, dbi.finish(reduced)),
         (Quantity::Dwr, dwr.finish(reduced)),

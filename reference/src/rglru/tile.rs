@@ -1,84 +1,212 @@
-//! Reading a few neighbouring channels of one sequence; no mathematics of the recurrence here.
+//! Neighbouring channels of one sequence side by side: reading the inputs, writing the outputs; no mathematics of the
+//! recurrence here.
 
-use std::ops::Range;
+use ndarray::{Array, ArrayViewMut, ArrayViewMut1, Axis, Dimension, Ix1, Ix2, RemoveAxis, ShapeBuilder};
 
+use super::arithmetic::Arithmetic;
+use super::backward::Cotangents;
+use super::forward::Source;
 use super::problem::Problem;
-use super::token::Channel;
-use crate::near::Near;
+use crate::lanes::{LANES, Lanes};
 use crate::sheet::Sheet;
 
-/// The logits of all tokens with their errors, as sheets, if they were projected; else the inputs.
+/// The logits of all tokens: inputs, or projections with their errors.
 pub(crate) enum Logits<'a> {
     Inputs { u: &'a [f64], v: &'a [f64] },
     Projected { u: &'a Sheet, v: &'a Sheet },
 }
 
-/// A few neighbouring channels of one sequence.
-pub(crate) struct Tile<'a> {
+/// The inputs of a problem as slices.
+pub(crate) struct Reader<'a> {
     problem: &'a Problem,
     logits: &'a Logits<'a>,
-    channels: &'a [Channel],
-    row: usize,
-    columns: Range<usize>,
+    x: &'a [f64],
+    dy: &'a [f64],
 }
 
-impl<'a> Tile<'a> {
-    pub(crate) fn new(
-        problem: &'a Problem,
-        logits: &'a Logits<'a>,
-        channels: &'a [Channel],
-        row: usize,
-        columns: Range<usize>,
-    ) -> Self {
-        Self { problem, logits, channels, row, columns }
+impl<'a> Reader<'a> {
+    pub(crate) fn new(problem: &'a Problem, logits: &'a Logits<'a>) -> Self {
+        let (Some(x), Some(dy)) = (problem.x().as_slice(), problem.dy().as_slice()) else {
+            unreachable!("a problem's arrays are row-major");
+        };
+        Self { problem, logits, x, dy }
     }
 
     pub(crate) fn width(&self) -> usize {
-        self.columns.len()
+        self.problem.shape().width
+    }
+}
+
+/// Up to [`LANES`] neighbouring channels of one sequence; lanes beyond the width hold zeros.
+pub(crate) struct Tile<'a> {
+    reader: &'a Reader<'a>,
+    row: usize,
+    first: usize,
+    count: usize,
+}
+
+impl<'a> Tile<'a> {
+    pub(crate) fn new(reader: &'a Reader<'a>, row: usize, first: usize) -> Self {
+        let count = LANES.min(reader.problem.shape().width - first);
+        Self { reader, row, first, count }
     }
 
-    pub(crate) fn length(&self) -> usize {
-        self.problem.shape().length
+    #[inline(always)]
+    fn at(&self, t: usize) -> usize {
+        let shape = self.reader.problem.shape();
+        (self.row * shape.length + t) * shape.width + self.first
     }
 
-    pub(crate) fn channel(&self, w: usize) -> &Channel {
-        &self.channels[self.columns.start + w]
+    #[inline(always)]
+    fn state(&self) -> usize {
+        self.row * self.reader.problem.shape().width + self.first
     }
 
-    pub(crate) fn token_index(&self, t: usize, w: usize) -> usize {
-        let shape = self.problem.shape();
-        (self.row * shape.length + t) * shape.width + self.columns.start + w
+    #[inline(always)]
+    fn read(&self, values: &[f64], at: usize) -> Lanes {
+        load(&values[at..at + self.count])
     }
 
-    pub(crate) fn state_index(&self, w: usize) -> usize {
-        self.row * self.problem.shape().width + self.columns.start + w
+    /// Tokens of the sequences before this one.
+    pub(crate) fn tokens_before(&self) -> usize {
+        self.row * self.reader.problem.shape().length
     }
 
-    pub(crate) fn is_reset(&self, t: usize) -> bool {
-        self.problem.reset()[[self.row, t]]
+    pub(crate) fn a_param(&self) -> Lanes {
+        self.reader.problem.a_param().as_slice().map_or(Lanes([0.0; LANES]), |a| self.read(a, self.first))
+    }
+}
+
+#[inline(always)]
+fn load(values: &[f64]) -> Lanes {
+    if let Ok(whole) = values.try_into() {
+        return Lanes(whole);
+    }
+    let mut lanes = [0.0; LANES];
+    lanes[..values.len()].copy_from_slice(values);
+    Lanes(lanes)
+}
+
+impl<A: Arithmetic<Value = Lanes>> Source<A> for Tile<'_> {
+    #[inline(always)]
+    fn length(&self) -> usize {
+        self.reader.problem.shape().length
     }
 
-    pub(crate) fn h0(&self, w: usize) -> f64 {
-        self.problem.h0().map_or(0.0, |h0| h0[[self.row, self.columns.start + w]])
+    #[inline(always)]
+    fn is_reset(&self, t: usize) -> bool {
+        self.reader.problem.reset()[[self.row, t]]
     }
 
-    pub(crate) fn dlast(&self, w: usize) -> f64 {
-        self.problem.dlast()[[self.row, self.columns.start + w]]
+    #[inline(always)]
+    fn x(&self, t: usize) -> Lanes {
+        self.read(self.reader.x, self.at(t))
     }
 
-    pub(crate) fn x(&self, t: usize, w: usize) -> f64 {
-        self.problem.x()[[self.row, t, self.columns.start + w]]
+    #[inline(always)]
+    fn logits(&self, t: usize, arithmetic: A) -> (A::Term, A::Term) {
+        let at = self.at(t);
+        match self.reader.logits {
+            Logits::Inputs { u, v } => {
+                (arithmetic.exact(self.read(u, at)), arithmetic.exact(self.read(v, at)))
+            }
+            Logits::Projected { u, v } => {
+                let near = |sheet: &Sheet| {
+                    let (value, envelope) = sheet.slices();
+                    arithmetic.near(self.read(value, at), self.read(envelope, at))
+                };
+                (near(u), near(v))
+            }
+        }
     }
 
-    pub(crate) fn dy(&self, t: usize, w: usize) -> f64 {
-        self.problem.dy()[[self.row, t, self.columns.start + w]]
+    fn h0(&self) -> Lanes {
+        let h0 = self.reader.problem.h0().and_then(|h0| h0.as_slice());
+        h0.map_or(Lanes([0.0; LANES]), |h0| self.read(h0, self.state()))
+    }
+}
+
+impl<A: Arithmetic<Value = Lanes>> Cotangents<A> for Tile<'_> {
+    #[inline(always)]
+    fn dy(&self, t: usize) -> Lanes {
+        self.read(self.reader.dy, self.at(t))
     }
 
-    pub(crate) fn logits(&self, t: usize, w: usize) -> (Near, Near) {
-        let index = self.token_index(t, w);
-        match self.logits {
-            Logits::Inputs { u, v } => (Near::exact(u[index]), Near::exact(v[index])),
-            Logits::Projected { u, v } => (u.get(index), v.get(index)),
+    fn dlast(&self) -> Lanes {
+        self.reader.problem.dlast().as_slice().map_or(Lanes([0.0; LANES]), |d| self.read(d, self.state()))
+    }
+}
+
+/// An output in the making; envelopes only if the arithmetic has them.
+pub(crate) struct Output<D: Dimension> {
+    pub(crate) value: Array<f64, D>,
+    pub(crate) envelope: Option<Array<f64, D>>,
+}
+
+impl<D: Dimension + RemoveAxis> Output<D> {
+    pub(crate) fn new(shape: impl ShapeBuilder<Dim = D> + Copy, bounded: bool) -> Self {
+        Self { value: Array::zeros(shape), envelope: bounded.then(|| Array::zeros(shape)) }
+    }
+
+    /// The parts that the tiles write, sequence by sequence.
+    pub(crate) fn slots(&mut self) -> Vec<Slot<'_, D::Smaller>> {
+        let values = tiles(&mut self.value);
+        let envelopes = match &mut self.envelope {
+            Some(envelope) => tiles(envelope).into_iter().map(Some).collect(),
+            None => values.iter().map(|_| None).collect::<Vec<_>>(),
+        };
+        values.into_iter().zip(envelopes).map(|(value, envelope)| Slot { value, envelope }).collect()
+    }
+}
+
+/// The part of an output that a tile writes.
+pub(crate) struct Slot<'a, D: Dimension> {
+    value: ArrayViewMut<'a, f64, D>,
+    envelope: Option<ArrayViewMut<'a, f64, D>>,
+}
+
+/// Cuts the last axis of every sequence into tiles.
+fn tiles<D: Dimension + RemoveAxis>(array: &mut Array<f64, D>) -> Vec<ArrayViewMut<'_, f64, D::Smaller>> {
+    let mut parts = Vec::new();
+    for mut rest in array.outer_iter_mut() {
+        let last = Axis(rest.ndim() - 1);
+        while rest.len_of(last) > LANES {
+            let (part, more) = rest.split_at(last, LANES);
+            parts.push(part);
+            rest = more;
+        }
+        parts.push(rest);
+    }
+    parts
+}
+
+impl Slot<'_, Ix2> {
+    #[inline(always)]
+    pub(crate) fn put<A: Arithmetic<Value = Lanes>>(&mut self, t: usize, term: A::Term, arithmetic: A) {
+        store(self.value.row_mut(t), arithmetic.value(term));
+        if let (Some(out), Some(envelope)) = (&mut self.envelope, arithmetic.envelope(term)) {
+            store(out.row_mut(t), envelope);
+        }
+    }
+}
+
+impl Slot<'_, Ix1> {
+    pub(crate) fn put<A: Arithmetic<Value = Lanes>>(&mut self, term: A::Term, arithmetic: A) {
+        store(self.value.view_mut(), arithmetic.value(term));
+        if let (Some(out), Some(envelope)) = (&mut self.envelope, arithmetic.envelope(term)) {
+            store(out.view_mut(), envelope);
+        }
+    }
+}
+
+#[inline(always)]
+fn store(mut out: ArrayViewMut1<'_, f64>, lanes: Lanes) {
+    let count = out.len();
+    if let Some(out) = out.as_slice_mut() {
+        if let Ok(whole) = <&mut [f64; LANES]>::try_from(&mut *out) {
+            *whole = lanes.0;
+        } else {
+            out.copy_from_slice(&lanes.0[..count]);
         }
     }
 }

@@ -1,40 +1,20 @@
-//! The gates of one token in one channel, and what is shared by a channel: values and errors of everything
-//! that does not depend on the state.
+//! The gates of one token: everything that does not depend on the state.
 
-use super::envelope;
-use crate::near::{Near, product};
-use crate::plan::RoundingPlan;
-use crate::scalar;
-
-/// What depends on the decay parameter alone.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Channel {
-    /// `sp = softplus(a_param)`.
-    pub sp: Near,
-    /// `sigmoid(a_param)`, the derivative of `sp`.
-    pub slope: Near,
-}
-
-impl Channel {
-    pub(crate) fn new(a_param: f64, plan: &RoundingPlan) -> Self {
-        let (slope, _) = envelope::gate(Near::exact(a_param), plan);
-        Self { sp: envelope::softplus(a_param, plan), slope }
-    }
-}
+use super::arithmetic::Arithmetic;
 
 /// What the recurrence gate of a token that is no reset gives.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Decay {
+pub(crate) struct Decay<T> {
     /// `r = sigmoid(v)`.
-    pub r: Near,
+    pub(crate) r: T,
     /// `r (1 - r)`.
-    pub r_slope: Near,
+    pub(crate) r_slope: T,
     /// `a = exp(l)`, as it enters the scan.
-    pub a: Near,
+    pub(crate) a: T,
     /// `exp(2 l)`.
-    pub q: Near,
+    pub(crate) q: T,
     /// `S(z)`.
-    pub root_slope: Near,
+    pub(crate) root_slope: T,
 }
 
 /// One token: input gate and write always, a decay unless the token is a reset.
@@ -42,50 +22,44 @@ pub(crate) struct Decay {
 /// On a reset there *is* no decay, rather than a decay of zero: that is what makes a reset discard whatever
 /// was there (NaN and infinity too), and a NaN among the logits `v` of a reset token reach nothing.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Token {
-    /// Input `x`.
-    pub x: Near,
+pub(crate) struct Token<T> {
     /// `g = sigmoid(u)`.
-    pub g: Near,
+    pub(crate) g: T,
     /// `g (1 - g)`.
-    pub g_slope: Near,
+    pub(crate) g_slope: T,
     /// `n`: `m = sqrt(z)`, or 1 on a reset.
-    pub n: Near,
-    /// `w = x g n`, as it enters the scan.
-    pub w: Near,
+    pub(crate) n: T,
     /// Absent on a reset.
-    pub decay: Option<Decay>,
+    pub(crate) decay: Option<Decay<T>>,
 }
 
-impl Token {
-    pub(crate) fn new(x: f64, u: Near, v: Near, reset: bool, channel: &Channel, plan: &RoundingPlan) -> Self {
-        let (g, g_slope) = envelope::gate(u, plan);
-        let (decay, n) = if reset {
-            (None, Near::exact(1.0))
-        } else {
-            let (decay, n) = Decay::new(v, channel, plan);
-            (Some(decay), n)
-        };
-        let x = Near::exact(x);
-        let w = at_boundary(product([x, g, n], plan.products), plan);
-        Self { x, g, g_slope, n, w, decay }
+impl<T: Copy> Token<T> {
+    /// From the logits `u` and `v`, and `sp = softplus(a_param)`.
+    #[inline(always)]
+    pub(crate) fn new<A>(u: T, v: T, reset: bool, sp: T, arithmetic: A) -> Self
+    where
+        A: Arithmetic<Term = T>,
+    {
+        let (g, g_slope) = arithmetic.gate(u);
+        if reset {
+            let n = arithmetic.exact(crate::number::Number::one());
+            return Self { g, g_slope, n, decay: None };
+        }
+        let (r, r_slope) = arithmetic.gate(v);
+        let (decay, n) = arithmetic.decay(r, r_slope, sp);
+        Self { g, g_slope, n, decay: Some(decay) }
     }
-}
 
-impl Decay {
-    fn new(v: Near, channel: &Channel, plan: &RoundingPlan) -> (Self, Near) {
-        let (r, r_slope) = envelope::gate(v, plan);
-        let l = envelope::log_decay(r, channel.sp, plan);
-        let a = envelope::decay(l.value.exp(), l, plan);
-        let q = envelope::square(a, plan);
-        let z = envelope::one_minus_square(scalar::one_minus_square(l.value), q, l, plan);
-        let root_slope = envelope::sqrt_slope(z, plan);
-        let n = envelope::root(z, plan);
-        (Self { r, r_slope, a: at_boundary(a, plan), q, root_slope }, n)
+    /// The state after this token, `A_t h_{t-1} + w_t` with `w = x g n`.
+    #[inline(always)]
+    pub(crate) fn step<A>(&self, before: A::State, x: A::Value, arithmetic: A) -> A::State
+    where
+        A: Arithmetic<Term = T>,
+    {
+        let w = arithmetic.at_boundary(arithmetic.product([arithmetic.exact(x), self.g, self.n]));
+        match &self.decay {
+            None => arithmetic.written(w),
+            Some(decay) => arithmetic.step(before, decay.a, w),
+        }
     }
-}
-
-/// The number as it is after the boundary between gates and scan, if the plan has one.
-pub(crate) fn at_boundary(near: Near, plan: &RoundingPlan) -> Near {
-    plan.boundary.map_or(near, |rounding| near.rounded(rounding))
 }
