@@ -40,6 +40,22 @@ pub enum Twist {
     LastIsPenultimate,
     /// `z` is `1 - exp(2 l)` in f32, whatever the plan says.
     DecayNormCancellation,
+    /// The adjoint decays by `A` where it should by its conjugate.
+    ConjugateMissing,
+    /// `da = lambda h_{t-1}` in place of `lambda conj(h_{t-1})`.
+    DaConjugateMissing,
+    /// `da` is made from `h_t` in place of `h_{t-1}`.
+    DaFromOwnState,
+    /// The gradient of the initial state is `lambda_0`, without the decay of the first token.
+    Dh0NotDecayed,
+    /// Real and imaginary parts are taken to alternate; they stand in two halves.
+    HalvesInterleaved,
+    /// Every chunk but the first starts from zeros.
+    ChunkBorderForgotten,
+    /// Two steps are composed in the wrong order: `(A1, w1) o (A2, w2)` for `(A2, w2) o (A1, w1)`.
+    CompositionSwapped,
+    /// The real part of a complex product is `re re + im im`.
+    CrossTermAdded,
 }
 
 impl Twist {
@@ -63,5 +79,23 @@ impl Twist {
         Self::ReverseUsesOwnDecay,
         Self::LastIsPenultimate,
         Self::DecayNormCancellation,
+    ];
+
+    /// The faults of the linear scan, some of them of complex numbers only.
+    pub const SCAN: [Self; 14] = [
+        Self::ConjugateMissing,
+        Self::DaConjugateMissing,
+        Self::CrossTermAdded,
+        Self::HalvesInterleaved,
+        Self::CompositionSwapped,
+        Self::ChunkBorderForgotten,
+        Self::ReverseUsesOwnDecay,
+        Self::DaFromOwnState,
+        Self::H0Ignored,
+        Self::Dh0NotDecayed,
+        Self::DlastDropped,
+        Self::LastIsPenultimate,
+        Self::CarryBf16EveryStep,
+        Self::ResetByMultiplication,
     ];
 }

@@ -70,7 +70,12 @@ pub(crate) fn run(problem: &Problem, staging: &Staging) -> Vec<(Quantity, ArrayD
 
 fn channel_gradient(unit: &Unit<'_>, p: f64, terms: &[Number]) -> Number {
     let staging = unit.staging;
-    let adder = Carrier { machine: unit.machine, carry: staging.plan.reduce.rounding, order: staging.order };
+    let adder = Carrier {
+        machine: unit.machine,
+        carry: staging.plan.reduce.rounding,
+        order: staging.order,
+        twist: staging.twist,
+    };
     let slope = unit.sigmoid(Number::exactly(p));
     unit.product([adder.sum(terms), slope]).map(|product| -8.0 * product)
 }
@@ -109,7 +114,12 @@ impl Channel<'_> {
     }
 
     fn carrier(&self) -> Carrier<'_> {
-        Carrier { machine: self.unit.machine, carry: self.staging.plan.carry, order: self.staging.order }
+        Carrier {
+            machine: self.unit.machine,
+            carry: self.staging.plan.carry,
+            order: self.staging.order,
+            twist: self.staging.twist,
+        }
     }
 
     fn run(&self, logits: &[Vec<Number>; 2], out: &mut Tensors) {

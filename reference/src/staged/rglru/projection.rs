@@ -12,7 +12,7 @@ use crate::truth::Quantity;
 
 fn adder<'a>(unit: &'a Unit<'_>) -> Carrier<'a> {
     let carry = unit.staging.plan.projection.rounding;
-    Carrier { machine: unit.machine, carry, order: unit.staging.order }
+    Carrier { machine: unit.machine, carry, order: unit.staging.order, twist: unit.staging.twist }
 }
 
 fn stored(unit: &Unit<'_>, number: Number) -> Number {
@@ -98,7 +98,12 @@ fn parameters(
     let (rows, blocks) = (shape.batch * shape.length, shape.width / block);
     let x: Vec<f64> = problem.x().iter().copied().collect();
     let staging = unit.staging;
-    let adder = Carrier { machine: unit.machine, carry: staging.plan.reduce.rounding, order: staging.order };
+    let adder = Carrier {
+        machine: unit.machine,
+        carry: staging.plan.reduce.rounding,
+        order: staging.order,
+        twist: staging.twist,
+    };
     let weight = (0..blocks * block * block).map(|i| {
         let (h, k, j) = (i / block / block, i / block % block, i % block);
         let term = |row: usize| {
