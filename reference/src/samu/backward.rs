@@ -105,15 +105,14 @@ impl Block<'_> {
 
     /// `lambda_t`: what the output and the final state ask for, and what comes back from the next token.
     fn cotangent(&self, t: usize, m: usize, arriving: Option<Arriving>, dh: Disc) -> State {
-        let one = Disc::exact(Pair::real(1.0));
-        let (before, decay) = if t + 1 == self.length() {
-            (State::exact(self.dlast(m)), Some(one))
-        } else if let Some(Arriving { a, lambda }) = arriving {
-            (lambda, Some(a.conj()))
-        } else {
-            (State::exact(Pair::zero()), None)
-        };
-        before.step(decay, dh, self.carry())
+        let carry = self.carry();
+        if t + 1 == self.length() {
+            return State::exact(self.dlast(m)).plus(dh, carry);
+        }
+        match arriving {
+            Some(Arriving { a, lambda }) => lambda.step(Some(a.conj()), dh, carry),
+            None => State::exact(Pair::zero()).step(None, dh, carry),
+        }
     }
 
     fn gradients(&self, t: usize, m: usize, lambda: State, trace: &Trace, out: &mut Gradients) {

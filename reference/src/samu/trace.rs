@@ -75,6 +75,13 @@ impl State {
         }
     }
 
+    /// `state + write`. A product with 1 would be complex, and carry what is not finite into the other component.
+    pub(crate) fn plus(self, write: Disc, carry: Carry) -> Self {
+        let one = Size { size: 1.0, error: 0.0 };
+        let bound = self.bound.step(self.value.modulus(), one, write.size(), carry);
+        Self { value: self.value + write.value, bound, empty: [false; 2] }
+    }
+
     pub(crate) fn disc(self) -> Disc {
         Disc { value: self.value, error: self.bound.error }
     }

@@ -230,16 +230,25 @@ impl<'a> Kernel<'a> {
 
     fn adjoint(&self, row: usize, m: usize, decays: &[Option<Complex>], states: &[Complex]) -> Vec<Complex> {
         let length = decays.len();
+        let carrier = self.unit.carrier(self.unit.staging.plan.carry);
+        let dlast = self.dlast(row, m);
+        // A tree brings the cotangent of the final state in at the end, others begin with it.
+        let late = self.unit.staging.order == super::Order::Tree;
         let step = |t: usize| {
             let write = self.cotangent(row, t, m, states[t + 1]);
             if t + 1 == length {
-                return Step { decay: Some(Pair::new(Number::ONE, Number::ZERO)), write };
+                let one = Pair::new(Number::ONE, Number::ZERO);
+                return if late {
+                    Step { decay: Some(one), write }
+                } else {
+                    Step { decay: None, write: dlast.plus(write, &carrier) }
+                };
             }
             let decay = decays[if self.is(Twist::ReverseUsesOwnDecay) { t } else { t + 1 }];
             Step { decay: decay.map(|decay| self.conjugated(decay)), write }
         };
         let steps: Vec<_> = (0..length).rev().map(step).collect();
-        let mut lambda = self.unit.carrier(self.unit.staging.plan.carry).scan(&steps, self.dlast(row, m));
+        let mut lambda = carrier.scan(&steps, dlast);
         lambda.reverse();
         lambda
     }
