@@ -35,6 +35,8 @@ pub(crate) struct Side<'a> {
     direction: &'a Direction<f64>,
     bound: &'a DirectionBound,
     gain: Curve,
+    /// The projections `p`.
+    p: Vec<f64>,
     /// `dp`, zero on a reset.
     dp: Vec<Near>,
     /// `ddelta s` or `deta s`, zero on a reset.
@@ -70,7 +72,11 @@ impl<'a> Side<'a> {
                 (dp, product([gradient, curve.value], plan.products))
             })
             .unzip();
-        Self { direction, bound: own, gain, dp, terms }
+        let p = mixer.tokens.iter().map(|token| match which {
+            Which::Phase => token.control.p_phase,
+            Which::Radial => token.control.p_radial,
+        });
+        Self { direction, bound: own, gain, p: p.collect(), dp, terms }
     }
 
     /// An element of `d^` with its error.
@@ -102,46 +108,50 @@ impl<'a> Side<'a> {
     }
 
     /// A few elements of `dd^`.
-    fn columns(&self, mixer: &Mixer<'_>, start: usize, count: usize) -> Vec<Near> {
+    fn columns(&self, mixer: &Mixer<'_>, start: usize, count: usize) -> Vec<Column> {
         let (width, rounding) = (mixer.problem.shape().width, mixer.plan.reduce.rounding);
         let x = mixer.problem.inputs().x.as_slice().unwrap_or(&[]);
-        let mut totals = vec![Total::default(); count];
+        let mut columns = vec![Raw::default(); count];
         for (row, (dp, &reset)) in self.dp.iter().zip(mixer.problem.reset()).enumerate() {
-            for (w, total) in (start..).zip(&mut totals) {
-                let x = if reset || w == width { 1.0 } else { x[row * width + w] };
-                total.add(Near { value: dp.value * x, error: dp.error * x.abs() }, rounding);
+            for (w, raw) in (start..).zip(&mut columns) {
+                if reset {
+                    raw.total.add(Near::exact(0.0), rounding);
+                    continue;
+                }
+                let x = if w == width { 1.0 } else { x[row * width + w] };
+                raw.total.add(Near::exact(dp.value * x), rounding);
+                raw.inherited += dp.error * x.abs();
+                raw.across += dp.error * (x - self.direction.unit[w] * self.p[row]).abs();
             }
         }
-        let underflow = self.dp.len() as f64 * rounding.underflow;
-        // One more rounding, of the product in front of each addition.
-        let sum = |total: &Total<f64>| {
-            let sum = over_tokens(total, 1, mixer);
-            Near { error: sum.error + underflow, ..sum }
-        };
-        totals.iter().map(sum).collect()
+        columns.iter().map(|raw| raw.end(self.dp.len(), mixer)).collect()
     }
 
     /// Back through `d^ = d / max(||d||, floor)`.
-    fn unnormalized(&self, sums: &[Near], plan: &RoundingPlan) -> Vec<Near> {
+    fn unnormalized(&self, sums: &[Column], plan: &RoundingPlan) -> Vec<Near> {
         let units: Vec<_> = (0..sums.len()).map(|w| self.unit(w, plan)).collect();
         let rounding = plan.projection.rounding;
         let norm = self.direction.norm;
         let divisor = if norm < NORM_FLOOR { NORM_FLOOR } else { norm };
         let along = along(&units, sums, plan);
+        let inherited: f64 = units.iter().zip(sums).map(|(unit, sum)| unit.value.abs() * sum.inherited).sum();
         let inverse = 1.0 / divisor;
         let inverse =
             Near { value: inverse, error: inverse * (self.bound.common + K_DIVISION * rounding.unit) };
-        let element = |(&sum, &unit): (&Near, &Near)| {
+        let element = |(sum, &unit): (&Column, &Near)| {
             let shadow = product([unit, along], rounding);
+            let whole = Near { error: sum.own.error + sum.inherited, ..sum.own };
+            let projected = sum.own.minus(shadow, rounding);
+            let projected =
+                Near { error: projected.error + sum.across + unit.error * inherited, ..projected };
             let left = match self.bound.floored {
-                Some(true) => sum,
-                Some(false) => sum.minus(shadow, rounding),
+                Some(true) => whole,
+                Some(false) => projected,
                 // Either; the shadow joins the error.
                 None => {
-                    let shut = norm < NORM_FLOOR;
-                    let projected = sum.minus(shadow, rounding);
-                    let value = if shut { sum.value } else { projected.value };
-                    Near { value, error: projected.error + shadow.value.abs() }
+                    let value = if norm < NORM_FLOOR { whole.value } else { projected.value };
+                    let either = unit.value.abs() * inherited + shadow.value.abs();
+                    Near { value, error: projected.error + whole.error + either }
                 }
             };
             product([left, inverse], rounding)
@@ -150,13 +160,48 @@ impl<'a> Side<'a> {
     }
 }
 
-/// `d^ . dd^`.
-fn along(units: &[Near], sums: &[Near], plan: &RoundingPlan) -> Near {
+/// An element of `dd^`. What `dp` was off by is the same number in every element of a token, so it goes through the
+/// projection as `dp` itself does: what counts is `x` across the direction, and magnitudes are added only over tokens.
+#[derive(Clone, Copy)]
+struct Column {
+    /// With the roundings of the sum itself.
+    own: Near,
+    /// The part of the error that `dp` brings along.
+    inherited: f64,
+    /// What is left of that after the projection: `x - d^ p` in the place of `x`.
+    across: f64,
+}
+
+/// An element of `dd^` in the making.
+#[derive(Clone, Copy, Default)]
+struct Raw {
+    total: Total<f64>,
+    inherited: f64,
+    across: f64,
+}
+
+impl Raw {
+    fn end(&self, tokens: usize, mixer: &Mixer<'_>) -> Column {
+        // One more rounding, of the product in front of each addition.
+        let sum = over_tokens(&self.total, 1, mixer);
+        let rounding = mixer.plan.reduce.rounding;
+        let underflow = tokens as f64 * rounding.underflow;
+        // What is in error is rounded too.
+        let mut of = self.total;
+        of.error = self.inherited;
+        let grown = over_tokens(&of, 1, mixer).error - self.inherited;
+        let error = if grown < sum.error { sum.error } else { grown } + underflow;
+        Column { own: Near { error, ..sum }, inherited: self.inherited, across: self.across }
+    }
+}
+
+/// `d^ . dd^`, without what `dp` brings along.
+fn along(units: &[Near], sums: &[Column], plan: &RoundingPlan) -> Near {
     let (mut value, mut size, mut inherited) = (0.0, 0.0, 0.0);
     for (unit, sum) in units.iter().zip(sums) {
-        let term = product([*unit, *sum], crate::Rounding::EXACT);
+        let term = product([*unit, sum.own], crate::Rounding::EXACT);
         value += term.value;
-        size += term.value.abs();
+        size += term.value.abs() + unit.value.abs() * sum.inherited;
         inherited += term.error;
     }
     Near { value, error: projected(inherited, size, units.len() - 1, plan.projection) }
