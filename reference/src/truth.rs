@@ -187,12 +187,24 @@ pub struct Bounded {
 #[derive(Clone, Debug)]
 pub struct Truth {
     entries: Vec<(Quantity, Bounded)>,
+    undecided: usize,
 }
 
 impl Truth {
     pub(crate) fn new(mut entries: Vec<(Quantity, Bounded)>) -> Self {
         entries.sort_by_key(|(quantity, _)| *quantity);
-        Self { entries }
+        Self { entries, undecided: 0 }
+    }
+
+    pub(crate) fn with_undecided(self, undecided: usize) -> Self {
+        Self { undecided, ..self }
+    }
+
+    /// Elements of `h` so near the kink of the ReLU that an honest kernel may see either side: there the cotangent is
+    /// known only up to itself, and the envelopes of the gradients say so. 0 without a ReLU.
+    #[must_use]
+    pub fn undecided(&self) -> usize {
+        self.undecided
     }
 
     /// The tensor of one quantity, if the problem has it.

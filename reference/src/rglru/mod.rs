@@ -16,7 +16,7 @@
 
 mod arithmetic;
 mod backward;
-mod envelope;
+pub(crate) mod envelope;
 mod forward;
 mod problem;
 mod projection;

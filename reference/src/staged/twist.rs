@@ -56,9 +56,81 @@ pub enum Twist {
     CompositionSwapped,
     /// The real part of a complex product is `re re + im im`.
     CrossTermAdded,
+    /// `k = lambda a h_{t-1}` in place of `conj(lambda) a h_{t-1}`.
+    LogDecayConjugateMissing,
+    /// The cotangent passes the ReLU everywhere.
+    ReluMaskMissing,
+    /// Real parts are masked by imaginary ones, and the other way round.
+    ReluMaskOfOtherHalf,
+    /// The final state is taken after the ReLU.
+    LastAfterRelu,
+    /// The write is normalized with the token's own decay rate instead of the base rate.
+    GammaOfToken,
+    /// The gradient of the decay rate leaves out the norm of the write.
+    GammaGradientDropped,
+    /// A reset token writes `x` itself.
+    WriteRawOnReset,
+    /// The directions are used as they are.
+    DirectionNotNormalized,
+    /// The gradient of a direction keeps its component along the direction.
+    DirectionNotProjected,
+    /// The last element of a direction, its bias, is left out.
+    DirectionBiasIgnored,
+    /// The angle is `theta` alone.
+    DeltaIgnored,
+    /// The decay rate is `nu` alone.
+    EtaIgnored,
+    /// The controls are not divided by `sqrt(M)`.
+    ControlNotScaled,
+    /// The gradients of the controls are summed over the first half of the modes only.
+    ControlOfOneBlock,
+    /// The gradient of `x` leaves out the controls.
+    ControlDxDropped,
+    /// The derivative of the phase control's `tanh` is left out.
+    TanhPrimeMissing,
+    /// The derivative of `q / (1 + q^2)` is left out.
+    FoldPrimeMissing,
+    /// The gradients of the directions have only the first sequence in them.
+    DirectionOneBatch,
 }
 
 impl Twist {
+    /// The faults of SAMU.
+    pub const SAMU: [Self; 33] = [
+        Self::ConjugateMissing,
+        Self::LogDecayConjugateMissing,
+        Self::CrossTermAdded,
+        Self::HalvesInterleaved,
+        Self::ReluMaskMissing,
+        Self::ReluMaskOfOtherHalf,
+        Self::LastAfterRelu,
+        Self::LastIsPenultimate,
+        Self::GammaOfToken,
+        Self::GammaGradientDropped,
+        Self::WriteRawOnReset,
+        Self::DecayNormCancellation,
+        Self::DirectionNotNormalized,
+        Self::DirectionNotProjected,
+        Self::DirectionBiasIgnored,
+        Self::DeltaIgnored,
+        Self::EtaIgnored,
+        Self::ControlNotScaled,
+        Self::ControlOfOneBlock,
+        Self::ControlDxDropped,
+        Self::TanhPrimeMissing,
+        Self::FoldPrimeMissing,
+        Self::DirectionOneBatch,
+        Self::ResetIgnored,
+        Self::ResetOffByOne,
+        Self::ResetByMultiplication,
+        Self::H0Ignored,
+        Self::Dh0NotZeroedByReset,
+        Self::DlastDropped,
+        Self::CarryBf16EveryStep,
+        Self::ReverseUsesOwnDecay,
+        Self::ChunkBorderForgotten,
+        Self::CompositionSwapped,
+    ];
     /// The faults of RG-LRU.
     pub const RGLRU: [Self; 18] = [
         Self::NormKeptOnReset,
