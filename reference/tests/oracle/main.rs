@@ -5,6 +5,8 @@ mod constant;
 mod faults;
 mod isolation;
 mod problem;
+mod scan_family;
+mod slope;
 mod soundness;
 mod support;
 mod witness;

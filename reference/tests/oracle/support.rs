@@ -2,8 +2,9 @@
 //! suites say what must hold.
 
 use ndarray::{Array1, Array2, Array3, ArrayD};
-use plumbline_reference::Bounded;
 use plumbline_reference::rglru::{Gates, Inputs, Problem};
+use plumbline_reference::staged::{Order, Rounder, Staging};
+use plumbline_reference::{Bounded, RoundingPlan};
 
 /// A small generator (splitmix64), so that a case is its seed.
 pub(crate) struct Random(pub(crate) u64);
@@ -189,4 +190,25 @@ fn element_ratio(got: f64, value: f64, envelope: f64) -> f64 {
 /// A number of cases from the environment, or the default.
 pub(crate) fn cases(default: usize) -> usize {
     std::env::var("PLUMBLINE_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+pub(crate) fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// An honest kernel of a plan: some rounding, in some order whose chains of additions the plan counts.
+pub(crate) fn staging(plan: &RoundingPlan, random: &mut Random) -> Staging {
+    let rounder = match random.below(4) {
+        0 => Rounder::Nearest,
+        1 => Rounder::Random(random.bits()),
+        2 => Rounder::Up,
+        _ => Rounder::Away,
+    };
+    let order = match random.below(3) {
+        0 => Order::Serial,
+        1 => Order::Chunked(1 + random.below(9)),
+        _ => Order::Tree,
+    };
+    Staging { plan: *plan, rounder, order, twist: None }
 }
