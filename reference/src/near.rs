@@ -73,6 +73,16 @@ impl<N: Number> Near<N> {
 #[must_use]
 #[inline(always)]
 pub fn product<N: Number, const K: usize>(factors: [Near<N>; K], rounding: Rounding) -> Near<N> {
+    product_of(factors, K, rounding)
+}
+
+/// The same for factors that do not stand in one array, `count` of them.
+#[inline(always)]
+pub(crate) fn product_of<N: Number>(
+    factors: impl IntoIterator<Item = Near<N>>,
+    count: usize,
+    rounding: Rounding,
+) -> Near<N> {
     let one = N::one();
     let (mut value, mut error, mut large) = (one, N::zero(), one);
     for factor in factors {
@@ -82,7 +92,7 @@ pub fn product<N: Number, const K: usize>(factors: [Near<N>; K], rounding: Round
         // A NaN counts as 1 here; it is in the error.
         large = large * N::pick(one.less(magnitude), magnitude, one);
     }
-    let roundings = (K - 1) as f64;
+    let roundings = (count - 1) as f64;
     let error = error
         + (value.abs() + error).times(roundings * rounding.unit)
         + large.times(roundings * rounding.underflow);
