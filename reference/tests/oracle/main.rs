@@ -5,6 +5,8 @@ mod constant;
 mod faults;
 mod isolation;
 mod problem;
+mod rglru_complex;
+mod rglru_complex_contract;
 mod scan_family;
 mod slope;
 mod soundness;

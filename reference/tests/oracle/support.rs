@@ -78,7 +78,7 @@ pub(crate) const REGIMES: [Regime; 13] = [
 ];
 
 impl Regime {
-    fn a_param(self, random: &mut Random) -> f64 {
+    pub(crate) fn a_param(self, random: &mut Random) -> f64 {
         match self {
             Self::NearOne => random.between(-20.0, -9.0),
             Self::One => -200.0,
@@ -92,7 +92,7 @@ impl Regime {
         }
     }
 
-    fn logit(self, random: &mut Random) -> f64 {
+    pub(crate) fn logit(self, random: &mut Random) -> f64 {
         match self {
             Self::Zero => random.between(5.0, 9.0),
             Self::Saturated => random.between(-40.0, 40.0),
@@ -102,7 +102,7 @@ impl Regime {
         }
     }
 
-    fn signal(self, random: &mut Random) -> f64 {
+    pub(crate) fn signal(self, random: &mut Random) -> f64 {
         let plain = random.normal();
         match self {
             Self::Huge => single(plain * 1e4),
@@ -211,4 +211,9 @@ pub(crate) fn staging(plan: &RoundingPlan, random: &mut Random) -> Staging {
         _ => Order::Tree,
     };
     Staging { plan: *plan, rounder, order, twist: None }
+}
+
+/// Whether the roundings of a simulation all go one way, against which a probabilistic bound is no promise.
+pub(crate) fn conspires(staging: &Staging) -> bool {
+    matches!(staging.rounder, Rounder::Up | Rounder::Away)
 }
