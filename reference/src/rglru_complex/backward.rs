@@ -57,9 +57,10 @@ pub(crate) struct Sums<S> {
 }
 
 /// What a token does through its decay.
-struct Through<T> {
+struct Through<'a, T> {
     dl: T,
     dphi: T,
+    decay: &'a Decay<T>,
 }
 
 /// Runs the adjoint, shows the gradients of every token on the way, adds to the sums, and returns `dh0`.
@@ -80,7 +81,7 @@ pub(crate) fn run<A: Complex>(
             let through = through_decay(lambda, trace.states[t], x, token, decay, a, arithmetic);
             arithmetic.add(&mut sums.decay, decay.r, through.dl);
             arithmetic.add(&mut sums.phase, decay.r, through.dphi);
-            (through, decay)
+            through
         });
         show(t, gradient(source, t, lambda, through, sp, token, arithmetic));
         arriving = token.a.map(|a| (a, lambda));
@@ -110,36 +111,36 @@ fn cotangent<A: Complex>(
     }
 }
 
-fn through_decay<A: Complex>(
+fn through_decay<'a, A: Complex>(
     lambda: A::State,
     before: A::State,
     x: Pair<Value<A>>,
     token: &Token<A>,
-    decay: &Decay<Term<A>>,
+    decay: &'a Decay<Term<A>>,
     a: A::Plane,
     arithmetic: A,
-) -> Through<Term<A>> {
+) -> Through<'a, Term<A>> {
     let (read, real) = (arithmetic.read(lambda), arithmetic.real());
     let before = arithmetic.conj(arithmetic.saved(before));
     let da = arithmetic.at_boundary(arithmetic.times(read, before));
     let [re, im] = arithmetic.parts(arithmetic.times(arithmetic.conj(da), a));
     let dw = arithmetic.at_boundary(read);
     let through_norm = arithmetic.dot(dw, x, [token.gates.g, decay.q, decay.root_slope]);
-    Through { dl: real.minus(re, real.scaled(through_norm, 2.0)), dphi: real.scaled(im, -1.0) }
+    Through { dl: real.minus(re, real.scaled(through_norm, 2.0)), dphi: real.scaled(im, -1.0), decay }
 }
 
 fn gradient<A: Complex>(
     source: &impl Cotangents<A>,
     t: usize,
     lambda: A::State,
-    through: Option<(Through<Term<A>>, &Decay<Term<A>>)>,
+    through: Option<Through<'_, Term<A>>>,
     sp: Term<A>,
     token: &Token<A>,
     arithmetic: A,
 ) -> Gradient<Term<A>> {
     let (real, gates) = (arithmetic.real(), &token.gates);
     let dw = arithmetic.at_boundary(arithmetic.read(lambda));
-    let dv = through.map_or(real.exact(Value::<A>::zero()), |(Through { dl, dphi }, decay)| {
+    let dv = through.map_or(real.exact(Value::<A>::zero()), |Through { dl, dphi, decay }| {
         let by_modulus = real.scaled(real.product([dl, sp, decay.r_slope]), -C);
         let by_phase = real.product([dphi, real.exact(source.a_imag()), decay.r_slope]);
         real.minus(by_modulus, real.scaled(by_phase, -1.0))

@@ -92,7 +92,8 @@ impl<'a, N: Number> Complex for Discs<'a, N> {
         Disc { value: plane.value.conj(), ..plane }
     }
 
-    /// An error of the phase moves the decay along its circle, by no more than the arc and no more than the diameter.
+    /// An error of the radius and one of the phase are at right angles, and the latter moves the decay by no more than the
+    /// arc and no more than the diameter: `|p exp(i b) - q exp(i c)|^2 = (p - q)^2 + p q |exp(i b) - exp(i c)|^2`.
     ///
     /// Sine and cosine are relatively accurate library functions; what [`RoundingPlan::depth`] adds for each unit of the
     /// argument is absolute, and in both.
@@ -101,13 +102,14 @@ impl<'a, N: Number> Complex for Discs<'a, N> {
         let (rate, phase) = (a_imag.abs(), a_imag * r.value);
         let off = rate * r.error + (phase.abs() + rate * r.error).times(K_PHASE * unit);
         let off = off + N::from_f64(underflow);
-        let functions = phase.abs().times(SQRT_2 * self.plan.depth) + N::from_f64(self.plan.function);
-        let arc = off + functions.times(unit) + N::from_f64(SQRT_2 * underflow);
         let two = N::from_f64(2.0);
-        let arc = two.if_less(arc, two, arc);
+        let off = two.if_less(off, two, off);
+        let functions =
+            phase.abs().times(SQRT_2 * self.plan.depth) + N::from_f64(self.plan.function + K_TURN);
         let outer = radius.value + radius.error;
-        let own = outer.times(K_TURN * unit) + N::from_f64(SQRT_2 * underflow);
-        Disc { value: Pair::polar(radius.value, phase), error: radius.error + outer * arc + own }
+        let moved = Pair::new(radius.error, outer * off).modulus();
+        let own = (outer * functions).times(unit) + (N::one() + outer).times(SQRT_2 * underflow);
+        Disc { value: Pair::polar(radius.value, phase), error: moved + own }
     }
 
     fn weighted<const K: usize>(self, value: Pair<N>, factors: [Near<N>; K]) -> Disc<N> {

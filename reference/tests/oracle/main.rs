@@ -7,6 +7,7 @@ mod isolation;
 mod problem;
 mod rglru_complex;
 mod rglru_complex_contract;
+mod scan_contract;
 mod scan_family;
 mod slope;
 mod soundness;
