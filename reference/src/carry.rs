@@ -113,7 +113,7 @@ impl<N: Number> Carried<N> {
         let error = inherited
             + (kept.times(step) + once).times(rounding.unit)
             + (N::one() + peak).times(flushes * rounding.underflow);
-        let error = overflowing(error, size, rounding);
+        let error = overflowing(error, size + error, rounding);
         Self { size, error, given: decay.size * self.given + local, local, peak }
     }
 }
