@@ -41,8 +41,9 @@ impl Carry {
     }
 
     pub(crate) fn complex(rounding: Rounding, length: usize) -> Self {
+        // A term is added once for each step that it is carried: that is charged with the size of the state.
         let levels = K_COMPLEX_ENTRY * (levels(length) + 1.0) - K_SUM;
-        Self { rounding, step: K_COMPLEX_PRODUCT + K_SUM, levels, flushes: COMPLEX_FLUSHES }
+        Self { rounding, step: K_COMPLEX_PRODUCT, levels, flushes: COMPLEX_FLUSHES }
     }
 }
 
@@ -112,7 +113,7 @@ impl<N: Number> Carried<N> {
         let error = inherited
             + (kept.times(step) + once).times(rounding.unit)
             + (N::one() + peak).times(flushes * rounding.underflow);
-        let error = overflowing(error, size, rounding);
+        let error = overflowing(error, size + error, rounding);
         Self { size, error, given: decay.size * self.given + local, local, peak }
     }
 }

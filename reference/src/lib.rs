@@ -21,6 +21,7 @@
 //! | [`near`] | a number with an error bound: the arithmetic of the envelope |
 //! | [`scan`] | the primitive `h_t = A_t h_{t-1} + w_t`, real or complex |
 //! | [`rglru`] | the recurrence of the Griffin paper (arXiv 2402.19427): forward, backward, projections |
+//! | [`rglru_complex`] | the same with a complex decay and state |
 //! | [`witness`] | a second, independent derivation in double-double arithmetic, for short problems |
 //! | [`staged`] | the same recurrence really rounded, and the wrong oracles that a gate must catch |
 //!

@@ -3,8 +3,10 @@
 
 use ndarray::ArrayD;
 
-/// The outputs and gradients of the recurrence. "Gradient of P" is
-/// `d(sum(y * dy) + sum(last * dlast)) / dP`.
+/// The outputs and gradients of the recurrences. "Gradient of P" is `d(sum(y * dy) + sum(last * dlast)) / dP`.
+///
+/// Shapes are those of RG-LRU; in its complex form there is one logit and one parameter for two numbers: `[B, L, M]` and
+/// `[M]` with `M = W / 2`, `[H, K, K/2]` and `[H, K/2]` of the projections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Quantity {
     /// Output `y = h`, `[B, L, W]`.

@@ -62,8 +62,8 @@ pub fn saboteurs(kind: Kind, storage: Storage) -> Vec<Saboteur> {
 fn twists(kind: Kind) -> Vec<Twist> {
     match kind {
         Kind::RglruProjected | Kind::RglruLogits => Twist::RGLRU.to_vec(),
-        Kind::RglruComplexProjected | Kind::RglruComplexLogits => Vec::new(),
-        Kind::Samu => Vec::new(),
+        Kind::RglruComplexProjected | Kind::RglruComplexLogits => Twist::RGLRU_COMPLEX.to_vec(),
+        Kind::Samu => Twist::SAMU.to_vec(),
         Kind::ScanComplex => Twist::SCAN.to_vec(),
         Kind::Scan => Twist::SCAN.into_iter().filter(|twist| !of_complex_numbers(*twist)).collect(),
     }

@@ -14,14 +14,14 @@
 //! sequence, forward then backward. Tiles go to all threads; each is computed by one, so the bits do not depend on how
 //! many there are.
 
-mod arithmetic;
+pub(crate) mod arithmetic;
 mod backward;
 pub(crate) mod envelope;
 mod forward;
 mod problem;
-mod projection;
-mod tile;
-mod token;
+pub(crate) mod projection;
+pub(crate) mod tile;
+pub(crate) mod token;
 
 use ndarray::{Array1, Array2, Array3, Ix1, Ix2, Ix3};
 use rayon::prelude::*;
@@ -263,7 +263,7 @@ fn entries(
     let [dx, du, dv] = [sheets.dx, sheets.du, sheets.dv].map(|out| Sheet::of(out.value, out.envelope));
     let (mut entries, own) = match (problem.gates(), projected.0) {
         (Gates::Projected { wi, wr, .. }, Some([u, v])) => {
-            let mut entries = projection::gradients(problem, wi, wr, [&dx, &du, &dv], plan);
+            let mut entries = projection::gradients(problem.x(), wi, wr, [&dx, &du, &dv], plan);
             let bound = projection::bound(wi.dim().1, plan);
             entries.extend([(Quantity::U, u.finish(bound)), (Quantity::V, v.finish(bound))]);
             (entries, bound)

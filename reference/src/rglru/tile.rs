@@ -78,7 +78,7 @@ impl<'a> Tile<'a> {
 }
 
 #[inline(always)]
-fn load(values: &[f64]) -> Lanes {
+pub(crate) fn load(values: &[f64]) -> Lanes {
     if let Ok(whole) = values.try_into() {
         return Lanes(whole);
     }

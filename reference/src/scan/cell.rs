@@ -112,11 +112,12 @@ pub(crate) fn step<N: Number, C: Cell<N>>(decay: C, state: C, write: C) -> C {
 }
 
 /// How far a rounded product of two numbers may be off, by modulus.
-pub(crate) fn product_error<C: Cell<f64>>(one: Size<f64>, two: Size<f64>, rounding: Rounding) -> f64 {
+#[inline(always)]
+pub(crate) fn product_error<N: Number, C: Cell<N>>(one: Size<N>, two: Size<N>, rounding: Rounding) -> N {
     let inherited = one.size * two.error + two.size * one.error + one.error * two.error;
     let magnitude = (one.size + one.error) * (two.size + two.error);
-    let error = inherited + C::PRODUCT * rounding.unit * magnitude + C::FLUSHES * rounding.underflow;
-    overflowing(error, magnitude, rounding)
+    let own = magnitude.times(C::PRODUCT * rounding.unit) + N::from_f64(C::FLUSHES * rounding.underflow);
+    overflowing(inherited + own, magnitude, rounding)
 }
 
 #[cfg(test)]

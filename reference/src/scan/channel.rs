@@ -106,7 +106,7 @@ impl<C: Cell<f64>> Chain<C> {
                 (bound, growth) = (Carried::written(write, carry), 0.0);
                 return bound.error;
             }
-            growth = grown(decay.size(), growth);
+            growth = grown(decay.size() * (1.0 + C::PRODUCT * rounding.unit), growth);
             bound = bound.step(before.size(), exact(decay.size()), write, carry);
             if growth > rounding.overflow {
                 bound.error = f64::INFINITY;
@@ -118,7 +118,7 @@ impl<C: Cell<f64>> Chain<C> {
     }
 }
 
-/// The largest product of decays that ends here: the decays of a chunk are multiplied even where the state is small, and
+/// The largest rounded product of decays that ends here: the decays of a chunk are multiplied even where the state is small, and
 /// may overflow there.
 fn grown(decay: f64, before: f64) -> f64 {
     if before > 1.0 { decay * before } else { decay }

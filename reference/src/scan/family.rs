@@ -215,7 +215,7 @@ fn all_exact<C>(values: Vec<C>) -> Vec<Carrying<C>> {
 }
 
 fn product<C: Cell<f64>>(one: Carrying<C>, two: Carrying<C>, rounding: Rounding) -> Carrying<C> {
-    let error = product_error::<C>(size(one), size(two), rounding);
+    let error = product_error::<f64, C>(size(one), size(two), rounding);
     Carrying { value: one.value * two.value, error }
 }
 

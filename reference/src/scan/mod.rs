@@ -3,7 +3,7 @@
 //!
 //! `A_t = 0` is a reset: the state before it is discarded, not multiplied, so NaN and infinity do not cross.
 
-mod cell;
+pub(crate) mod cell;
 mod channel;
 mod family;
 mod problem;

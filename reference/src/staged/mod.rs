@@ -24,6 +24,7 @@
 
 mod machine;
 mod rglru;
+mod rglru_complex;
 mod samu;
 mod scan;
 mod scan_family;
@@ -115,8 +116,8 @@ pub fn simulate(problem: &Problem, staging: &Staging) -> Tensors {
     Tensors::new(match problem {
         Problem::Rglru(problem) => rglru::run(problem, staging),
         Problem::Scan(problem) => scan_family::run(problem, staging),
+        Problem::RglruComplex(problem) => rglru_complex::run(problem, staging),
         Problem::Samu(problem) => samu::run(problem, staging),
-        Problem::RglruComplex(_) => todo!(),
     })
 }
 

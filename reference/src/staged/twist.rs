@@ -52,6 +52,20 @@ pub enum Twist {
     HalvesInterleaved,
     /// Every chunk but the first starts from zeros.
     ChunkBorderForgotten,
+    /// The phase is `a_imag`, not `a_imag r`.
+    PhaseNotGated,
+    /// The norm is `sqrt(|1 - a^2|)` of the complex decay, not of its modulus.
+    NormFromComplexSquare,
+    /// The norm is `sqrt(1 - (Re a)^2)`.
+    NormFromRealPart,
+    /// The gradient of the recurrence logits goes through the modulus alone.
+    PhasePathMissing,
+    /// The gradient of the phase has the wrong sign.
+    PhaseGradientNegated,
+    /// The gradient of the phase parameter is a sum of `dphi`, not of `r dphi`.
+    DaImagNotGated,
+    /// An inner product of complex numbers has the real parts only.
+    ImaginaryHalfDropped,
     /// Two steps are composed in the wrong order: `(A1, w1) o (A2, w2)` for `(A2, w2) o (A1, w1)`.
     CompositionSwapped,
     /// The real part of a complex product is `re re + im im`.
@@ -169,5 +183,37 @@ impl Twist {
         Self::LastIsPenultimate,
         Self::CarryBf16EveryStep,
         Self::ResetByMultiplication,
+    ];
+
+    /// The faults of the complex form of RG-LRU.
+    pub const RGLRU_COMPLEX: [Self; 28] = [
+        Self::ConjugateMissing,
+        Self::DaConjugateMissing,
+        Self::CrossTermAdded,
+        Self::HalvesInterleaved,
+        Self::PhaseNotGated,
+        Self::NormFromComplexSquare,
+        Self::NormFromRealPart,
+        Self::PhasePathMissing,
+        Self::PhaseGradientNegated,
+        Self::DaImagNotGated,
+        Self::ImaginaryHalfDropped,
+        Self::NormKeptOnReset,
+        Self::ResetIgnored,
+        Self::ResetOffByOne,
+        Self::ResetWriteOnly,
+        Self::ResetByMultiplication,
+        Self::H0Ignored,
+        Self::Dh0NotZeroedByReset,
+        Self::DlastDropped,
+        Self::SqrtClipMissing,
+        Self::SqrtClipWrong,
+        Self::CEightWrong,
+        Self::SoftplusIsExp,
+        Self::SigmoidPrimeMissing,
+        Self::DaParamOneBatch,
+        Self::CarryBf16EveryStep,
+        Self::ReverseUsesOwnDecay,
+        Self::LastIsPenultimate,
     ];
 }
