@@ -21,7 +21,7 @@ const LAMBDA: f64 = 6.0;
 pub(crate) fn summed(inherited: f64, size: f64, additions: usize, repeats: f64, rounding: Rounding) -> f64 {
     let chain = chain_units(additions, repeats);
     let error = inherited * (1.0 + chain * rounding.unit) + chain * rounding.unit * size;
-    overflowing(error, size + inherited, rounding)
+    overflowing(error, size + error, rounding)
 }
 
 /// 1 if a term repeats the one before it, else 0.

@@ -14,15 +14,15 @@
 //! sequence, forward then backward. Tiles go to all threads; each is computed by one, so the bits do not depend on how
 //! many there are.
 
-mod arithmetic;
+pub(crate) mod arithmetic;
 mod backward;
-mod envelope;
+pub(crate) mod envelope;
 mod forward;
 mod problem;
-mod projection;
+pub(crate) mod projection;
 mod solver;
-mod tile;
-mod token;
+pub(crate) mod tile;
+pub(crate) mod token;
 
 use ndarray::{Array1, Array2, Array3, Ix2, Ix3};
 use rayon::prelude::*;
@@ -36,7 +36,7 @@ use crate::truth::{Bound, Bounded, Quantity, Tensors, Truth};
 use arithmetic::{Arithmetic, Plain};
 use envelope::Bounds;
 use solver::{Part, Scratch, forward_tile};
-use tile::{Logits, Output, Reader, Tile};
+use tile::{Logits, Output, Reader, TILE, Tile};
 
 pub use forward::{Input, Outputs, forward};
 pub use problem::{Gates, Inputs, Problem};
@@ -83,7 +83,7 @@ pub fn outputs(problem: &Problem) -> (Array3<f64>, Array2<f64>) {
     let reader = Reader::new(problem, &logits);
     let mut y = Output::<Ix3>::new(shape.tokens(), false);
     let mut last = Output::<Ix2>::new(shape.states(), false);
-    let slots: Vec<_> = y.slots().into_iter().zip(last.slots()).collect();
+    let slots: Vec<_> = y.slots(TILE).into_iter().zip(last.slots(TILE)).collect();
     slots.into_par_iter().enumerate().for_each(|(index, (y, last))| {
         widest(
             #[inline(always)]
@@ -151,9 +151,9 @@ impl Sheets {
     }
 
     fn parts(&mut self) -> Vec<Part<'_>> {
-        let tokens = self.y.slots().into_iter().zip(self.dx.slots());
-        let logits = self.du.slots().into_iter().zip(self.dv.slots());
-        let states = self.last.slots().into_iter().zip(self.dh0.slots());
+        let tokens = self.y.slots(TILE).into_iter().zip(self.dx.slots(TILE));
+        let logits = self.du.slots(TILE).into_iter().zip(self.dv.slots(TILE));
+        let states = self.last.slots(TILE).into_iter().zip(self.dh0.slots(TILE));
         let parts = tokens.zip(logits).zip(states);
         parts.map(|(((y, dx), (du, dv)), (last, dh0))| Part { y, last, dx, du, dv, dh0 }).collect()
     }
@@ -223,7 +223,7 @@ fn entries(
     let [dx, du, dv] = [sheets.dx, sheets.du, sheets.dv].map(|out| Sheet::of(out.value, out.envelope));
     let (mut entries, own) = match (problem.gates(), projected.0) {
         (Gates::Projected { wi, wr, .. }, Some([u, v])) => {
-            let mut entries = projection::gradients(problem, wi, wr, [&dx, &du, &dv], plan);
+            let mut entries = projection::gradients(problem.x(), wi, wr, [&dx, &du, &dv], plan);
             let bound = projection::bound(wi.dim().1, plan);
             entries.extend([(Quantity::U, u.finish(bound)), (Quantity::V, v.finish(bound))]);
             (entries, bound)
