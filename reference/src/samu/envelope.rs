@@ -169,7 +169,19 @@ impl ModeBound {
         let error = radius.error * (1.0 + turn) + decay.radius * turn;
         let magnitude = decay.radius + error;
         let error = error + plan.decay.unit * magnitude + K_PARTS_UNDERFLOW * plan.decay.underflow;
-        DecayBound { rate, a: Disc { value: decay.a, error }.at_boundary(plan) }
+        let a = Disc { value: decay.a, error }.at_boundary(plan);
+        let given = decay.radius
+            * (self.theta.error + control.delta.error + rate.value * (self.relative() + control.eta.error));
+        let left = a.error - given;
+        // Not `f64::max`, which would swallow a NaN. The square is what is not linear in the angle; what is not linear in
+        // the rate is in the growth of the exponential.
+        let own = if left < 0.0 { 0.0 } else { left } + decay.radius * angle.error * angle.error;
+        DecayBound { rate, a, own: if own < a.error { own } else { a.error } }
+    }
+
+    /// The relative error of `nu`.
+    pub(crate) fn relative(&self) -> f64 {
+        self.nu.error / self.nu.value
     }
 }
 
@@ -187,6 +199,8 @@ pub(crate) struct DecayBound {
     /// `nu exp(eta)`.
     pub(crate) rate: Near,
     pub(crate) a: Disc,
+    /// The part of the error of `a` that is not, to first order, due to those of `theta`, `nu`, `delta` and `eta`.
+    pub(crate) own: f64,
 }
 
 /// Relative errors of a direction: one that all its elements share, and each element's own.
