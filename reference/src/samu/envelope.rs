@@ -16,7 +16,7 @@ use super::forward::{Control, Decay, Direction, GAMMA_FLOOR, Mode, NORM_FLOOR};
 use crate::near::{Near, overflowing, product};
 use crate::plan::{Complement, Rounding, RoundingPlan};
 use crate::rglru::envelope::{decay as radius, function_units, growth, one_minus_square, root};
-use crate::sums::projected;
+use crate::sums::{projected, reachable};
 
 /// Rounding of a division, or of a reciprocal: the hardware's approximation may be off by a unit in the last place.
 const K_DIVISION: f64 = 2.0;
@@ -243,10 +243,13 @@ impl DirectionBound {
             .iter()
             .zip(unit)
             .fold((unit[width].abs(), 1.0), |(size, input), (x, d)| (size + (x * d).abs(), input + x.abs()));
-        let terms = size * self.own * (1.0 + self.common) + input * rounding.underflow;
+        let reachable = reachable(p, size, plan.projection.chain);
+        // The products are rounded each for itself.
+        let products = rounding.unit * (size - reachable);
+        let terms = size * self.own * (1.0 + self.common) + input * rounding.underflow + products;
         let underflow = (width + 1) as f64 * rounding.underflow * self.growth;
         let inherited = p.abs() * self.common + terms + underflow;
-        Near { value: p, error: projected(inherited, size, width, plan.projection) }
+        Near { value: p, error: projected(inherited, reachable, width, plan.projection) }
     }
 }
 

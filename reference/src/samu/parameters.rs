@@ -20,9 +20,9 @@ use super::forward::{Direction, Mode, NORM_FLOOR};
 use super::reach::{NU, PHASE, RADIAL, THETA};
 use super::trace::{Mixer, Token};
 use crate::near::{Near, product};
-use crate::plan::RoundingPlan;
+use crate::plan::{Reduction, RoundingPlan};
 use crate::sheet::Sheet;
-use crate::sums::{Total, projected, summed};
+use crate::sums::{Total, projected, reachable, summed};
 
 /// Columns whose sums are collected together.
 const COLUMNS: usize = 16;
@@ -256,15 +256,20 @@ fn along(units: &[Near], sums: &[Column], plan: &RoundingPlan) -> Near {
 /// The end of a sum over batch and length; `more` roundings go before each addition.
 fn over_tokens(total: &Total<f64>, more: usize, mixer: &Mixer<'_>) -> Near {
     let shape = mixer.problem.shape();
-    let additions = mixer.plan.reduce.chain.additions(shape.batch, shape.length) + more;
-    let error = summed(total.error, total.size, additions, total.repeats, mixer.plan.reduce.rounding);
-    Near { value: total.value, error }
+    ended(total, (shape.batch, shape.length), more, mixer.plan.reduce)
 }
 
 /// The end of a sum over modes.
 pub(crate) fn over_modes(total: &Total<f64>, mixer: &Mixer<'_>) -> Near {
-    let additions = mixer.plan.reduce.chain.additions(1, mixer.problem.modes());
-    let error = summed(total.error, total.size, additions, total.repeats, mixer.plan.reduce.rounding);
+    ended(total, (1, mixer.problem.modes()), 0, mixer.plan.reduce)
+}
+
+fn ended(total: &Total<f64>, (batch, length): (usize, usize), more: usize, plan: Reduction) -> Near {
+    let additions = plan.chain.additions(batch, length) + more;
+    let reachable = reachable(total.value, total.size, plan.chain);
+    // What goes before the additions is rounded term by term.
+    let inherited = total.error + more as f64 * plan.rounding.unit * (total.size - reachable);
+    let error = summed(inherited, reachable, additions, total.repeats, plan.rounding);
     Near { value: total.value, error }
 }
 
