@@ -4,6 +4,7 @@
 mod constant;
 mod faults;
 mod isolation;
+mod numbers;
 mod problem;
 mod soundness;
 mod support;
