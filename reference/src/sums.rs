@@ -43,7 +43,7 @@ pub(crate) fn repeats<N: Number>(before: N, term: N, count: usize, rounding: Rou
 /// additions. It may stand for `size` where each addition of a chain is counted by itself; of a shorter chain, all
 /// additions at one depth are counted as one, and together they may reach `size`.
 pub(crate) fn reachable(value: f64, size: f64, chain: Chain) -> f64 {
-    if chain == Chain::Terms { (value.abs() + size) / 2.0 } else { size }
+    if chain == Chain::Terms { f64::midpoint(value.abs(), size) } else { size }
 }
 
 /// The error of a dot product of `terms` terms and a bias, as [`summed`]; one more unit for the product.

@@ -236,18 +236,20 @@ pub(crate) fn without(term: Near, part: f64) -> Near {
 
 /// The cotangent of the state through the ReLU, and how many components of it are undecided.
 fn kink(state: State, dy: Pair<f64>) -> (Disc, usize) {
-    let error = state.bound.error;
-    let part = |h: f64, dy: f64, empty: bool| match open(h, error, empty) {
+    let mut undecided = 0;
+    let mut part = |h: f64, dy: f64, empty: bool| match open(h, state.bound.error, empty) {
         Some(true) => (dy, 0.0),
         Some(false) => (0.0, 0.0),
-        // False for NaN.
-        None => (if h <= 0.0 { 0.0 } else { dy }, dy.abs()),
+        None => {
+            undecided += usize::from(h.is_finite());
+            // False for NaN.
+            (if h <= 0.0 { 0.0 } else { dy }, dy.abs())
+        }
     };
     let (re, doubt_re) = part(state.value.re, dy.re, state.empty[0]);
     let (im, doubt_im) = part(state.value.im, dy.im, state.empty[1]);
-    let undecided = usize::from(open(state.value.re, error, state.empty[0]).is_none())
-        + usize::from(open(state.value.im, error, state.empty[1]).is_none());
-    (Disc { value: Pair::new(re, im), error: Pair::new(doubt_re, doubt_im).modulus() }, undecided)
+    let error = Pair::new(doubt_re, doubt_im).modulus();
+    (Disc { value: Pair::new(re, im), error }, undecided)
 }
 
 /// `k = conj(lambda_t) h_{t-1} a_t`; the cotangent of `a` may be stored before the last product.

@@ -175,8 +175,9 @@ fn demanded(quantity: Quantity) -> f64 {
     match quantity {
         Quantity::Y | Quantity::H | Quantity::Last => 0.1,
         // Dot products over all channels, and sums over all modes.
-        Quantity::Eta | Quantity::Delta | Quantity::Deta | Quantity::Ddelta => 0.01,
-        Quantity::DnuLog | Quantity::DthetaLog => 0.01,
+        Quantity::Eta | Quantity::Delta | Quantity::Deta | Quantity::Ddelta
+        // One mode's sums over tokens.
+        | Quantity::DnuLog | Quantity::DthetaLog => 0.01,
         // Sums over tokens of sums over modes, hundreds of terms even here: roundings of the scan count in full.
         _ if quantity.is_reduced() => 0.002,
         _ => 0.05,
