@@ -23,12 +23,12 @@ mod tile;
 use ndarray::{Ix1, Ix2, Ix3};
 use rayon::prelude::*;
 
-use crate::lanes::Lanes;
+use crate::lanes::{LANES, Lanes, widest};
 use crate::near::{Near, product};
 use crate::plan::RoundingPlan;
 use crate::rglru::arithmetic::{Arithmetic, Plain};
 use crate::rglru::projection;
-use crate::rglru::tile::{Logits, Output, Slot};
+use crate::rglru::tile::{Logits, Output, Slot, TILE};
 use crate::sheet::Sheet;
 use crate::sums::{Total, bound_of, summed};
 use crate::truth::{Bound, Bounded, Quantity, Tensors, Truth};
@@ -107,8 +107,8 @@ struct Part<'a> {
 }
 
 impl Sheets {
-    /// All outputs, and for each tile its sums.
-    fn fill<A>(problem: &Problem, logits: &Logits<'_>, arithmetic: A) -> (Self, Vec<Sums<A::Sum>>)
+    /// All outputs, and for each tile the sums of its groups of channels.
+    fn fill<A>(problem: &Problem, logits: &Logits<'_>, arithmetic: A) -> (Self, Vec<Vec<Sums<A::Sum>>>)
     where
         A: Complex<Real: Arithmetic<Value = Lanes>>,
     {
@@ -124,7 +124,15 @@ impl Sheets {
             dv: tokens(),
             dh0: states(),
         };
-        let solve = |(index, part)| solve_tile(&Tile::new(problem, logits, index), part, arithmetic);
+        let solve = |(index, mut part): (usize, Part<'_>)| {
+            widest(
+                #[inline(always)]
+                || {
+                    let groups = Tile::groups(problem, logits, index).enumerate();
+                    groups.map(|(group, tile)| solve_group(&tile, group, &mut part, arithmetic)).collect()
+                },
+            )
+        };
         let sums = sheets.parts().into_par_iter().enumerate().map(solve).collect();
         (sheets, sums)
     }
@@ -144,7 +152,9 @@ fn pairs<D: ndarray::Dimension + ndarray::RemoveAxis>(
     re.slots().into_iter().zip(im.slots()).map(|(re, im)| [re, im])
 }
 
-fn solve_tile<A>(tile: &Tile<'_>, mut part: Part<'_>, arithmetic: A) -> Sums<A::Sum>
+/// Forward and backward over a group of channels, the `group`th of its tile.
+#[inline(always)]
+fn solve_group<A>(tile: &Tile<'_>, group: usize, part: &mut Part<'_>, arithmetic: A) -> Sums<A::Sum>
 where
     A: Complex<Real: Arithmetic<Value = Lanes>>,
 {
@@ -153,25 +163,25 @@ where
     let mut trace = Trace { tokens: Vec::new(), states: Vec::new() };
     let last = forward::run(tile, sp, arithmetic, |t, token, before, after| {
         for (slot, y) in part.y.iter_mut().zip(arithmetic.parts(arithmetic.read(after))) {
-            slot.put(t, y, real);
+            slot.put(t, group, y, real);
         }
         trace.tokens.push(token);
         trace.states.push(before);
     });
     for (slot, last) in part.last.iter_mut().zip(arithmetic.parts(arithmetic.read(last))) {
-        slot.put(last, real);
+        slot.put(group, last, real);
     }
     let empty = arithmetic.sum(tile.tokens_before());
     let mut sums = Sums { decay: empty, phase: empty };
     let dh0 = backward::run(tile, sp, arithmetic, &trace, &mut sums, |t, gradient| {
         for (slot, dx) in part.dx.iter_mut().zip(gradient.dx) {
-            slot.put(t, dx, real);
+            slot.put(t, group, dx, real);
         }
-        part.du.put(t, gradient.du, real);
-        part.dv.put(t, gradient.dv, real);
+        part.du.put(t, group, gradient.du, real);
+        part.dv.put(t, group, gradient.dv, real);
     });
     for (slot, dh0) in part.dh0.iter_mut().zip(arithmetic.parts(dh0)) {
-        slot.put(dh0, real);
+        slot.put(group, dh0, real);
     }
     sums
 }
@@ -186,34 +196,39 @@ struct Parameters {
 /// One of the sums of a channel, over all sequences in their order; `sums` come sequence by sequence, in tiles.
 fn over_batch<S: Copy, T>(
     problem: &Problem,
-    sums: &[Sums<S>],
+    sums: &[Vec<Sums<S>>],
     m: usize,
     of: impl Fn(&Sums<S>, usize) -> T,
     join: impl Fn(T, T) -> T,
 ) -> T {
-    let lanes = crate::lanes::LANES;
-    let tiles = (problem.shape().width / 2).div_ceil(lanes);
-    let at = |row: usize| of(&sums[row * tiles + m / lanes], m % lanes);
+    let tiles = (problem.shape().width / 2).div_ceil(TILE);
+    let at = |row: usize| of(&sums[row * tiles + m / TILE][m % TILE / LANES], m % LANES);
     (1..problem.shape().batch).fold(at(0), |sum, row| join(sum, at(row)))
 }
 
-fn plain_parameters(problem: &Problem, sums: &[Sums<Lanes>]) -> Parameters {
+fn plain_parameters(problem: &Problem, sums: &[Vec<Sums<Lanes>>]) -> Parameters {
     let channels = problem.shape().width / 2;
     let (mut da_param, mut da_imag) = (Sheet::new(&[channels]), Sheet::new(&[channels]));
     for (m, &p) in problem.a_param().iter().enumerate() {
-        let decay = over_batch(problem, sums, m, |sums, lane| sums.decay.0[lane], |sum, later| sum + later);
-        let phase = over_batch(problem, sums, m, |sums, lane| sums.phase.0[lane], |sum, later| sum + later);
+        let decay =
+            over_batch(problem, sums, m, |sums, lane| sums.decay.numbers()[lane], |sum, later| sum + later);
+        let phase =
+            over_batch(problem, sums, m, |sums, lane| sums.phase.numbers()[lane], |sum, later| sum + later);
         da_param.put(m, Near::exact(-crate::scalar::C * decay * crate::scalar::sigmoid(p)));
         da_imag.put(m, Near::exact(phase));
     }
     Parameters { da_param, da_imag, bound: Bound::Rigorous }
 }
 
-fn bounded_parameters(problem: &Problem, sums: &[Sums<Total<Lanes>>], plan: &RoundingPlan) -> Parameters {
+fn bounded_parameters(
+    problem: &Problem,
+    sums: &[Vec<Sums<Total<Lanes>>>],
+    plan: &RoundingPlan,
+) -> Parameters {
     let (shape, rounding) = (problem.shape(), plan.reduce.rounding);
     let (channels, additions) = (shape.width / 2, plan.reduce.chain.additions(shape.batch, shape.length));
     let near = |m: usize, of: fn(&Sums<Total<Lanes>>) -> &Total<Lanes>| {
-        let lane = |sums: &Sums<Total<Lanes>>, lane: usize| of(sums).map(|lanes| lanes.0[lane]);
+        let lane = |sums: &Sums<Total<Lanes>>, lane: usize| of(sums).map(|lanes| lanes.numbers()[lane]);
         let total = over_batch(problem, sums, m, lane, |sum, later| sum.then(later, rounding));
         let error = summed(total.error, total.size, additions, total.repeats, rounding);
         Near { value: total.value, error }

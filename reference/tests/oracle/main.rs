@@ -4,6 +4,7 @@
 mod constant;
 mod faults;
 mod isolation;
+mod paths;
 mod problem;
 mod rglru_complex;
 mod rglru_complex_contract;
