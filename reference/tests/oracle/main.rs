@@ -4,13 +4,13 @@
 mod constant;
 mod faults;
 mod isolation;
+mod numbers;
 mod paths;
 mod problem;
 mod rglru_complex;
 mod rglru_complex_contract;
 mod scan_contract;
 mod scan_family;
-mod slope;
 mod soundness;
 mod support;
 mod witness;
