@@ -8,7 +8,7 @@ use crate::near::{Near, product};
 use crate::number::Number;
 use crate::plan::{Complement, NormForm, Rounding, RoundingPlan};
 use crate::scalar::{self, CLIP};
-use crate::sums::Total;
+use crate::sums::{Told, Total};
 
 /// Roundings of a sigmoid besides its exponential: `1 + e` once, and a division that may be off by a unit in
 /// the last place (two unit roundoffs).
@@ -174,7 +174,7 @@ impl<'a, N> Bounds<'a, N> {
     }
 }
 
-impl<N: Number> Arithmetic for Bounds<'_, N> {
+impl<N: Told> Arithmetic for Bounds<'_, N> {
     type Value = N;
     type Term = Near<N>;
     type State = State<N>;
@@ -305,7 +305,7 @@ fn charge<N: Number>(error: N, reach: N) -> N {
 /// sum of all it reaches, where the terms' own bounds would add up magnitudes. The roundings of the scan stay
 /// with the terms: in a chunked order one state's rounding need not be part of the next.
 #[inline(always)]
-fn sum_term<N: Number>(
+fn sum_term<N: Told>(
     dl: Near<N>,
     at: &Moment<'_, Bounds<'_, N>>,
     decay: &Decay<Near<N>>,
