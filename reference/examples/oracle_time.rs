@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use ndarray::{Array1, Array2, Array3};
-use plumbline_reference::rglru::{Gates, Inputs, Problem, solve};
-use plumbline_reference::{ProblemError, Quantity, RoundingPlan};
+use plumbline_reference::rglru::{Gates, Inputs, Problem, evaluate, outputs, solve};
+use plumbline_reference::{ProblemError, RoundingPlan};
 
 fn main() -> Result<(), ProblemError> {
     let given: Vec<usize> = std::env::args().skip(1).filter_map(|word| word.parse().ok()).collect();
@@ -28,15 +28,25 @@ fn main() -> Result<(), ProblemError> {
         dy: noise(0.4),
         dlast: Array2::ones((batch, width)),
     })?;
-    let start = Instant::now();
-    let truth = solve(&problem, &RoundingPlan::f32());
-    let seconds = start.elapsed().as_secs_f64();
     let elements = problem.shape().elements() as f64;
-    println!(
-        "B={batch} L={length} W={width}: {seconds:.2} s, {:.0} ns per element",
-        seconds * 1e9 / elements
-    );
-    let y = truth.get(Quantity::Y).map_or(0.0, |y| y.value.sum());
-    println!("sum of y: {y:.6}");
+    let print = |what: &str, start: Instant| {
+        let seconds = start.elapsed().as_secs_f64();
+        println!("{what}: {seconds:.3} s, {:.1} ns an element", seconds * 1e9 / elements);
+    };
+    println!("B={batch} L={length} W={width}");
+    for _ in 0..3 {
+        let start = Instant::now();
+        let (y, _) = outputs(&problem);
+        print("forward", start);
+        drop(y);
+        let start = Instant::now();
+        let values = evaluate(&problem);
+        print("forward and backward", start);
+        drop(values);
+        let start = Instant::now();
+        let truth = solve(&problem, &RoundingPlan::f32());
+        print("with envelopes", start);
+        drop(truth);
+    }
     Ok(())
 }

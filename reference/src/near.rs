@@ -84,13 +84,16 @@ pub(crate) fn product_of<N: Number>(
     rounding: Rounding,
 ) -> Near<N> {
     let one = N::one();
-    let (mut value, mut error, mut large) = (one, N::zero(), one);
+    // A NaN counts as 1 here; it is in the error.
+    let at_least_one = |magnitude: N| one.if_less(magnitude, magnitude, one);
+    let mut factors = factors.into_iter();
+    let Near { mut value, mut error } = factors.next().unwrap_or(Near::exact(one));
+    let mut large = at_least_one(value.abs() + error);
     for factor in factors {
         let magnitude = factor.value.abs() + factor.error;
         error = error * magnitude + value.abs() * factor.error;
         value = value * factor.value;
-        // A NaN counts as 1 here; it is in the error.
-        large = large * N::pick(one.less(magnitude), magnitude, one);
+        large = large * at_least_one(magnitude);
     }
     let roundings = (count - 1) as f64;
     let error = error

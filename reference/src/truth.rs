@@ -37,7 +37,7 @@ pub enum Quantity {
     Dwr,
     /// Gradient of the recurrence-gate bias, `[H, K]`; only with projections.
     Dbr,
-    /// State before the output function, `[B, L, W]`; SAMU only, where `y` is its ReLU.
+    /// State before the output function, `[B, L, W]`; SAMU only, where `y` is its positive part.
     H,
     /// Radial control, `[B, L]`; SAMU only.
     Eta,

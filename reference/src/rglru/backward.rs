@@ -15,38 +15,62 @@
 //! whole sum, as kernels do; a NaN `a_param` therefore makes its own gradient NaN even if every token is a
 //! reset.
 
+use std::ops::Range;
+
 use super::arithmetic::{Arithmetic, Moment};
 use super::forward::{Passed, Source};
 use super::token::{Decay, Token};
 use crate::number::Number;
 use crate::scalar::C;
 
-/// What the backward pass needs of the forward one.
+/// Where a forward pass can start again.
+#[derive(Clone, Copy)]
+pub(crate) struct Checkpoint<A: Arithmetic> {
+    pub(crate) state: A::State,
+    /// As in [`Trace`].
+    pub(crate) reach: A::Reach,
+}
+
+/// What the backward pass needs of the forward one, for some tokens in a row.
 pub(crate) struct Trace<A: Arithmetic> {
-    pub(crate) tokens: Vec<Token<A::Term>>,
-    /// The state before each token, then the final one.
-    pub(crate) states: Vec<A::State>,
-    /// What a change of `lambda_t`, carried on to all earlier tokens, does to `sum r dl`.
+    /// `softplus(a_param)` of the channels.
+    pub(crate) sp: A::Term,
+    start: usize,
+    tokens: Vec<Token<A::Term>>,
+    /// The state before each token, then the one after the last.
+    states: Vec<A::State>,
+    /// Before the first token and after each: what a change of `lambda_t`, carried on to all earlier tokens, does to
+    /// `sum r dl`.
     reach: Vec<A::Reach>,
 }
 
 impl<A: Arithmetic> Trace<A> {
-    pub(crate) fn new() -> Self {
-        Self { tokens: Vec::new(), states: Vec::new(), reach: Vec::new() }
+    pub(crate) fn new(sp: A::Term) -> Self {
+        Self { sp, start: 0, tokens: Vec::new(), states: Vec::new(), reach: Vec::new() }
     }
 
-    pub(crate) fn clear(&mut self) {
+    /// Forgets everything and starts at a token.
+    pub(crate) fn start(&mut self, token: usize, from: Checkpoint<A>) {
+        self.start = token;
         self.tokens.clear();
         self.states.clear();
         self.reach.clear();
+        self.states.push(from.state);
+        self.reach.push(from.reach);
+    }
+
+    /// Where to go on after the last token.
+    pub(crate) fn end(&self) -> Checkpoint<A> {
+        let last = self.tokens.len();
+        Checkpoint { state: self.states[last], reach: self.reach[last] }
     }
 
     #[inline(always)]
     pub(crate) fn keep(&mut self, passed: &Passed<A>, arithmetic: A) {
-        let earlier = self.reach.last().copied().unwrap_or(arithmetic.nowhere());
+        let earlier = self.reach[self.tokens.len()];
         self.reach.push(arithmetic.reach_back(earlier, passed.before, passed.x, &passed.token));
         self.tokens.push(passed.token);
-        self.states.push(passed.before);
+        self.states.push(passed.after);
     }
 }
 
@@ -54,8 +78,17 @@ impl<A: Arithmetic> Trace<A> {
 pub(crate) trait Cotangents<A: Arithmetic>: Source<A> {
     /// Cotangent of `y`.
     fn dy(&self, t: usize) -> A::Value;
-    /// Cotangent of the final state.
-    fn dlast(&self) -> A::Value;
+}
+
+/// What goes from one token to the one before it.
+#[derive(Clone, Copy)]
+pub(crate) enum Arriving<A: Arithmetic> {
+    /// Nothing: the later token is a reset.
+    Nothing,
+    /// The cotangent of the final state.
+    Last(A::Value),
+    /// The decay of the later token, its `lambda`, and what a change of the state between the two does to `sum r dl`.
+    Later(A::Term, A::State, A::Reach),
 }
 
 /// The gradients of one token.
@@ -65,52 +98,55 @@ pub(crate) struct Gradient<T> {
     pub(crate) dv: T,
 }
 
-/// Runs the adjoint, shows the gradients of every token on the way, adds to `sum r dl`, and returns `dh0`.
+/// Runs the adjoint over some tokens from the right, shows the gradients of each on the way, and adds to `sum r dl`.
 #[inline(always)]
 pub(crate) fn run<A: Arithmetic>(
     source: &impl Cotangents<A>,
-    sp: A::Term,
-    arithmetic: A,
+    tokens: Range<usize>,
+    mut arriving: Arriving<A>,
     trace: &Trace<A>,
     sum: &mut A::Sum,
+    arithmetic: A,
     mut show: impl FnMut(usize, Gradient<A::Term>),
-) -> A::Term {
-    // The decay that the cotangent passes on its way to an earlier token; none where there is a reset.
-    let (mut arriving, mut on) = (None, arithmetic.nowhere());
-    for t in (0..source.length()).rev() {
-        let (token, before, x) = (&trace.tokens[t], trace.states[t], source.x(t));
-        let lambda = cotangent(source, t, arriving, arithmetic);
+) -> Arriving<A> {
+    for t in tokens.rev() {
+        let (i, x) = (t - trace.start, source.x(t));
+        let (token, before) = (&trace.tokens[i], trace.states[i]);
+        let lambda = cotangent(arriving, source.dy(t), arithmetic);
         let dl =
             token.decay.as_ref().map(|decay| log_decay_gradient(lambda, before, x, token, decay, arithmetic));
-        show(t, gradient(lambda, dl, x, token, sp, arithmetic));
-        let (after, back) = (trace.states[t + 1], trace.reach[t]);
+        show(t, gradient(lambda, dl, x, token, trace.sp, arithmetic));
+        let (after, back) = (trace.states[i + 1], trace.reach[i + 1]);
+        let on = if let Arriving::Later(_, _, on) = arriving { on } else { arithmetic.nowhere() };
         arithmetic.add(sum, &Moment { x, token, dl, lambda, before, after, back, on });
-        on = token.decay.as_ref().map_or(arithmetic.nowhere(), |d| arithmetic.reach_on(on, lambda, d));
-        arriving = token.decay.as_ref().map(|decay| (decay.a, lambda));
+        arriving = match &token.decay {
+            None => Arriving::Nothing,
+            Some(decay) => Arriving::Later(decay.a, lambda, arithmetic.reach_on(on, lambda, decay)),
+        };
     }
-    match arriving {
-        _ if source.length() == 0 => arithmetic.exact(source.dlast()),
-        None => arithmetic.exact(A::Value::zero()),
-        Some((a, lambda)) => arithmetic.first(lambda, a),
-    }
+    arriving
 }
 
 /// `lambda_t`: what the output and the final state ask for, and what comes back from the next token.
 #[inline(always)]
-fn cotangent<A: Arithmetic>(
-    source: &impl Cotangents<A>,
-    t: usize,
-    arriving: Option<(A::Term, A::State)>,
-    arithmetic: A,
-) -> A::State {
-    let dy = arithmetic.exact(source.dy(t));
-    if t + 1 == source.length() {
-        let one = arithmetic.exact(A::Value::one());
-        return arithmetic.step(arithmetic.initial(source.dlast()), one, dy);
-    }
+fn cotangent<A: Arithmetic>(arriving: Arriving<A>, dy: A::Value, arithmetic: A) -> A::State {
+    let dy = arithmetic.exact(dy);
     match arriving {
-        None => arithmetic.written(dy),
-        Some((a, lambda)) => arithmetic.step(lambda, a, dy),
+        Arriving::Nothing => arithmetic.written(dy),
+        Arriving::Last(dlast) => {
+            let one = arithmetic.exact(A::Value::one());
+            arithmetic.step(arithmetic.initial(dlast), one, dy)
+        }
+        Arriving::Later(a, lambda, _) => arithmetic.step(lambda, a, dy),
+    }
+}
+
+/// `dh0`: nothing if the first token is a reset, `dlast` itself if there is no token.
+pub(crate) fn initial<A: Arithmetic>(arriving: Arriving<A>, arithmetic: A) -> A::Term {
+    match arriving {
+        Arriving::Nothing => arithmetic.exact(A::Value::zero()),
+        Arriving::Last(dlast) => arithmetic.exact(dlast),
+        Arriving::Later(a, lambda, _) => arithmetic.first(lambda, a),
     }
 }
 

@@ -1,6 +1,8 @@
 //! The recurrence from left to right, written once for every kind of number; gradients are left to
 //! [`super::backward`].
 
+use std::ops::Range;
+
 use super::arithmetic::{Arithmetic, Plain};
 use super::problem::{Gates, Problem};
 use super::token::Token;
@@ -9,16 +11,12 @@ use crate::shape::Shape;
 
 /// One channel, or several side by side, of one sequence.
 pub(crate) trait Source<A: Arithmetic> {
-    /// Number of tokens.
-    fn length(&self) -> usize;
     /// Whether a token is the first of its document.
     fn is_reset(&self, t: usize) -> bool;
     /// Input `x`.
     fn x(&self, t: usize) -> A::Value;
     /// Logits `u` and `v`.
-    fn logits(&self, t: usize, arithmetic: A) -> (A::Term, A::Term);
-    /// Initial state, zero where none is given.
-    fn h0(&self) -> A::Value;
+    fn logits(&self, t: usize) -> (A::Term, A::Term);
 }
 
 /// What is seen of a token on the way.
@@ -31,17 +29,18 @@ pub(crate) struct Passed<A: Arithmetic> {
     pub(crate) after: A::State,
 }
 
-/// Runs `h_t = A_t h_{t-1} + w_t`, shows every token on the way, and returns the final state.
+/// Runs `h_t = A_t h_{t-1} + w_t` over some tokens, shows each on the way, and returns the state after the last.
 #[inline(always)]
 pub(crate) fn run<A: Arithmetic>(
     source: &impl Source<A>,
+    tokens: Range<usize>,
+    mut state: A::State,
     sp: A::Term,
     arithmetic: A,
     mut pass: impl FnMut(usize, Passed<A>),
 ) -> A::State {
-    let mut state = arithmetic.initial(source.h0());
-    for t in 0..source.length() {
-        let (u, v) = source.logits(t, arithmetic);
+    for t in tokens {
+        let (u, v) = source.logits(t);
         let (x, before) = (source.x(t), state);
         let token = Token::new(u, v, source.is_reset(t), sp, arithmetic);
         state = token.step(before, x, arithmetic);
@@ -115,7 +114,7 @@ pub fn forward<N: Number>(problem: &Problem, lift: impl Fn(Input, usize) -> N) -
         for w in 0..width {
             let column = Column { problem, lift: &lift, row, w };
             let sp = Plain::new().softplus(lift(Input::AParam, w));
-            let last = run(&column, sp, Plain::new(), |t, passed| {
+            let last = run(&column, 0..length, column.h0(), sp, Plain::new(), |t, passed| {
                 outputs.y[column.at(t)] = passed.after;
             });
             outputs.last.push(last);
@@ -138,6 +137,14 @@ impl<F> Column<'_, F> {
         (self.row * shape.length + t) * shape.width + self.w
     }
 
+    fn h0<N: Number>(&self) -> N
+    where
+        F: Fn(Input, usize) -> N,
+    {
+        let index = self.row * self.problem.shape().width + self.w;
+        if self.problem.h0().is_some() { (self.lift)(Input::H0, index) } else { N::zero() }
+    }
+
     /// `x[h,:] W[h] + b[h]`.
     fn projected<N: Number>(&self, t: usize, block: usize, [weight, bias]: [Input; 2]) -> N
     where
@@ -152,10 +159,6 @@ impl<F> Column<'_, F> {
 }
 
 impl<N: Number, F: Fn(Input, usize) -> N> Source<Plain<N>> for Column<'_, F> {
-    fn length(&self) -> usize {
-        self.problem.shape().length
-    }
-
     fn is_reset(&self, t: usize) -> bool {
         self.problem.reset()[[self.row, t]]
     }
@@ -164,7 +167,7 @@ impl<N: Number, F: Fn(Input, usize) -> N> Source<Plain<N>> for Column<'_, F> {
         (self.lift)(Input::X, self.at(t))
     }
 
-    fn logits(&self, t: usize, _: Plain<N>) -> (N, N) {
+    fn logits(&self, t: usize) -> (N, N) {
         match self.problem.gates() {
             Gates::Logits { .. } => ((self.lift)(Input::U, self.at(t)), (self.lift)(Input::V, self.at(t))),
             Gates::Projected { wi, .. } => {
@@ -173,10 +176,5 @@ impl<N: Number, F: Fn(Input, usize) -> N> Source<Plain<N>> for Column<'_, F> {
                 (self.projected(t, block, u), self.projected(t, block, v))
             }
         }
-    }
-
-    fn h0(&self) -> N {
-        let index = self.row * self.problem.shape().width + self.w;
-        if self.problem.h0().is_some() { (self.lift)(Input::H0, index) } else { N::zero() }
     }
 }

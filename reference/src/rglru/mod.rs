@@ -20,22 +20,23 @@ pub(crate) mod envelope;
 mod forward;
 mod problem;
 pub(crate) mod projection;
+mod solver;
 pub(crate) mod tile;
 pub(crate) mod token;
 
-use ndarray::{Array1, Array2, Array3, Ix1, Ix2, Ix3};
+use ndarray::{Array1, Array2, Array3, Ix2, Ix3};
 use rayon::prelude::*;
 
-use crate::lanes::{LANES, Lanes};
+use crate::lanes::{LANES, Lanes, widest};
 use crate::near::{Near, product};
 use crate::plan::RoundingPlan;
 use crate::sheet::Sheet;
 use crate::sums::{Total, bound_of, summed};
 use crate::truth::{Bound, Bounded, Quantity, Tensors, Truth};
 use arithmetic::{Arithmetic, Plain};
-use backward::Trace;
 use envelope::Bounds;
-use tile::{Logits, Output, Reader, Slot, Tile};
+use solver::{Part, Scratch, forward_tile};
+use tile::{Logits, Output, Reader, TILE, Tile};
 
 pub use forward::{Input, Outputs, forward};
 pub use problem::{Gates, Inputs, Problem};
@@ -82,20 +83,14 @@ pub fn outputs(problem: &Problem) -> (Array3<f64>, Array2<f64>) {
     let reader = Reader::new(problem, &logits);
     let mut y = Output::<Ix3>::new(shape.tokens(), false);
     let mut last = Output::<Ix2>::new(shape.states(), false);
-    let slots = y.slots().into_iter().zip(last.slots()).enumerate().collect::<Vec<_>>();
-    slots.into_par_iter().for_each(|(index, (mut y, mut last))| {
-        let tile = tile(&reader, index);
-        let sp = plain.softplus(tile.a_param());
-        let end = forward::run(&tile, sp, plain, |t, passed| y.put(t, passed.after, plain));
-        last.put(end, plain);
+    let slots: Vec<_> = y.slots(TILE).into_iter().zip(last.slots(TILE)).collect();
+    slots.into_par_iter().enumerate().for_each(|(index, (y, last))| {
+        widest(
+            #[inline(always)]
+            || forward_tile(&Tile::new(&reader, index), y, last, plain),
+        );
     });
     (y.value, last.value)
-}
-
-/// The tile at an index, sequence by sequence.
-fn tile<'a>(reader: &'a Reader<'a>, index: usize) -> Tile<'a> {
-    let tiles = reader.width().div_ceil(LANES);
-    Tile::new(reader, index / tiles, index % tiles * LANES)
 }
 
 /// The logits that projections make, if there are any.
@@ -131,16 +126,6 @@ struct Sheets {
     dh0: Output<Ix2>,
 }
 
-/// What one tile writes.
-struct Part<'a> {
-    y: Slot<'a, Ix2>,
-    last: Slot<'a, Ix1>,
-    dx: Slot<'a, Ix2>,
-    du: Slot<'a, Ix2>,
-    dv: Slot<'a, Ix2>,
-    dh0: Slot<'a, Ix1>,
-}
-
 impl Sheets {
     /// All outputs, and for each tile the sum that makes the gradient of the decay parameter.
     fn fill<A>(problem: &Problem, logits: &Logits<'_>, arithmetic: A) -> (Self, Vec<A::Sum>)
@@ -154,17 +139,21 @@ impl Sheets {
             Self { y: tokens(), last: states(), dx: tokens(), du: tokens(), dv: tokens(), dh0: states() };
         let reader = &Reader::new(problem, logits);
         let parts = sheets.parts();
-        let solve = |trace: &mut Trace<A>, (index, part): (usize, Part<'_>)| {
-            solve_tile(reader, index, part, trace, arithmetic)
+        let solve = |scratch: &mut Scratch<A>, (index, part): (usize, Part<'_>)| {
+            widest(
+                #[inline(always)]
+                || scratch.solve(&Tile::new(reader, index), part, arithmetic),
+            )
         };
-        let sums = parts.into_par_iter().enumerate().map_init(Trace::new, solve).collect();
+        let scratch = || Scratch::new(arithmetic);
+        let sums = parts.into_par_iter().enumerate().map_init(scratch, solve).collect::<Vec<_>>().concat();
         (sheets, sums)
     }
 
     fn parts(&mut self) -> Vec<Part<'_>> {
-        let tokens = self.y.slots().into_iter().zip(self.dx.slots());
-        let logits = self.du.slots().into_iter().zip(self.dv.slots());
-        let states = self.last.slots().into_iter().zip(self.dh0.slots());
+        let tokens = self.y.slots(TILE).into_iter().zip(self.dx.slots(TILE));
+        let logits = self.du.slots(TILE).into_iter().zip(self.dv.slots(TILE));
+        let states = self.last.slots(TILE).into_iter().zip(self.dh0.slots(TILE));
         let parts = tokens.zip(logits).zip(states);
         parts.map(|(((y, dx), (du, dv)), (last, dh0))| Part { y, last, dx, du, dv, dh0 }).collect()
     }
@@ -181,40 +170,11 @@ impl Sheets {
     }
 }
 
-fn solve_tile<A: Arithmetic<Value = Lanes>>(
-    reader: &Reader<'_>,
-    index: usize,
-    mut part: Part<'_>,
-    trace: &mut Trace<A>,
-    arithmetic: A,
-) -> A::Sum {
-    let tile = tile(reader, index);
-    let sp = arithmetic.softplus(tile.a_param());
-    trace.clear();
-    let last = forward::run(&tile, sp, arithmetic, |t, passed| {
-        part.y.put(t, arithmetic.read(passed.after), arithmetic);
-        trace.keep(&passed, arithmetic);
-    });
-    part.last.put(arithmetic.read(last), arithmetic);
-    trace.states.push(last);
-    let mut sum = arithmetic.sum(tile.tokens_before());
-    let dh0 = backward::run(&tile, sp, arithmetic, trace, &mut sum, |t, gradient| {
-        part.dx.put(t, gradient.dx, arithmetic);
-        part.du.put(t, gradient.du, arithmetic);
-        part.dv.put(t, gradient.dv, arithmetic);
-    });
-    part.dh0.put(dh0, arithmetic);
-    sum
-}
-
-/// The sums of all sequences, channel by channel; `sums` come sequence by sequence, in tiles.
-fn sums_of_channels<S: Copy, T: Copy>(problem: &Problem, sums: &[S], join: impl Fn(T, T) -> T) -> Vec<T>
-where
-    S: ByLane<T>,
-{
+/// The sums of all sequences, channel by channel; `sums` come sequence by sequence, in groups of lanes.
+fn sums_of_channels<S: ByLane<T>, T>(problem: &Problem, sums: &[S], join: impl Fn(T, T) -> T) -> Vec<T> {
     let width = problem.shape().width;
-    let tiles = width.div_ceil(LANES);
-    let of = |row: usize, w: usize| sums[row * tiles + w / LANES].lane(w % LANES);
+    let groups = width.div_ceil(LANES);
+    let of = |row: usize, w: usize| sums[row * groups + w / LANES].lane(w % LANES);
     let rows = 1..problem.shape().batch;
     (0..width).map(|w| rows.clone().fold(of(0, w), |sum, row| join(sum, of(row, w)))).collect()
 }
@@ -226,13 +186,13 @@ trait ByLane<T> {
 
 impl ByLane<f64> for Lanes {
     fn lane(&self, i: usize) -> f64 {
-        self.0[i]
+        self.numbers()[i]
     }
 }
 
 impl ByLane<Total<f64>> for Total<Lanes> {
     fn lane(&self, i: usize) -> Total<f64> {
-        self.map(|lanes| lanes.0[i])
+        self.map(|lanes| lanes.numbers()[i])
     }
 }
 

@@ -1,7 +1,11 @@
 //! Neighbouring channels of one sequence side by side: reading the inputs, writing the outputs; no mathematics of the
 //! recurrence here.
 
-use ndarray::{Array, ArrayViewMut, ArrayViewMut1, Axis, Dimension, Ix1, Ix2, RemoveAxis, ShapeBuilder};
+use std::ops::Range;
+
+use ndarray::{
+    Array, Array2, ArrayViewMut, ArrayViewMut1, Axis, Dimension, Ix1, Ix2, RemoveAxis, ShapeBuilder,
+};
 
 use super::arithmetic::Arithmetic;
 use super::backward::Cotangents;
@@ -31,13 +35,15 @@ impl<'a> Reader<'a> {
         };
         Self { problem, logits, x, dy }
     }
-
-    pub(crate) fn width(&self) -> usize {
-        self.problem.shape().width
-    }
 }
 
-/// Up to [`LANES`] neighbouring channels of one sequence; lanes beyond the width hold zeros.
+/// Channels of a tile. A token of a tile is four cache lines: a narrower one would fetch most lines twice.
+pub(crate) const TILE: usize = 4 * LANES;
+/// Tokens of a tile that are read, and written, at once: many loads in flight hide the latency of memory, since
+/// neighbouring tokens lie too far apart for the hardware to fetch ahead.
+pub(crate) const BLOCK: usize = 16;
+
+/// Up to [`TILE`] neighbouring channels of one sequence.
 pub(crate) struct Tile<'a> {
     reader: &'a Reader<'a>,
     row: usize,
@@ -46,25 +52,22 @@ pub(crate) struct Tile<'a> {
 }
 
 impl<'a> Tile<'a> {
-    pub(crate) fn new(reader: &'a Reader<'a>, row: usize, first: usize) -> Self {
-        let count = LANES.min(reader.problem.shape().width - first);
-        Self { reader, row, first, count }
+    /// The tile at an index, sequence by sequence.
+    pub(crate) fn new(reader: &'a Reader<'a>, index: usize) -> Self {
+        let width = reader.problem.shape().width;
+        let tiles = width.div_ceil(TILE);
+        let first = index % tiles * TILE;
+        Self { reader, row: index / tiles, first, count: TILE.min(width - first) }
     }
 
-    #[inline(always)]
-    fn at(&self, t: usize) -> usize {
-        let shape = self.reader.problem.shape();
-        (self.row * shape.length + t) * shape.width + self.first
+    /// Groups of [`LANES`] channels.
+    pub(crate) fn groups(&self) -> Range<usize> {
+        0..self.count.div_ceil(LANES)
     }
 
-    #[inline(always)]
-    fn state(&self) -> usize {
-        self.row * self.reader.problem.shape().width + self.first
-    }
-
-    #[inline(always)]
-    fn read(&self, values: &[f64], at: usize) -> Lanes {
-        load(&values[at..at + self.count])
+    /// Tokens of the sequence.
+    pub(crate) fn length(&self) -> usize {
+        self.reader.problem.shape().length
     }
 
     /// Tokens of the sequences before this one.
@@ -72,69 +75,160 @@ impl<'a> Tile<'a> {
         self.row * self.reader.problem.shape().length
     }
 
-    pub(crate) fn a_param(&self) -> Lanes {
-        self.reader.problem.a_param().as_slice().map_or(Lanes([0.0; LANES]), |a| self.read(a, self.first))
+    /// The channels of a group from a `[W]` array.
+    fn of_channels(&self, group: usize, values: Option<&[f64]>) -> Lanes {
+        let from = group * LANES;
+        let count = LANES.min(self.count - from);
+        values.map_or(Lanes::ZERO, |values| load(&values[self.first + from..][..count]))
+    }
+
+    /// The channels of a group from a `[B, W]` array.
+    fn of_states(&self, group: usize, values: Option<&Array2<f64>>) -> Lanes {
+        let start = self.row * self.reader.problem.shape().width;
+        self.of_channels(group, values.and_then(|values| values.as_slice()).map(|values| &values[start..]))
+    }
+
+    pub(crate) fn a_param(&self, group: usize) -> Lanes {
+        self.of_channels(group, self.reader.problem.a_param().as_slice())
+    }
+
+    /// Zero where there is no initial state.
+    pub(crate) fn h0(&self, group: usize) -> Lanes {
+        self.of_states(group, self.reader.problem.h0())
+    }
+
+    pub(crate) fn dlast(&self, group: usize) -> Lanes {
+        self.of_states(group, Some(self.reader.problem.dlast()))
+    }
+
+    /// The tokens of a `[B, L, W]` array, in groups.
+    #[inline(always)]
+    fn fetch(&self, tokens: &Range<usize>, values: &[f64], out: &mut Grid<Lanes>) {
+        let shape = self.reader.problem.shape();
+        for t in tokens.clone() {
+            let at = (self.row * shape.length + t) * shape.width + self.first;
+            for (group, numbers) in values[at..at + self.count].chunks(LANES).enumerate() {
+                out[group][t - tokens.start] = load(numbers);
+            }
+        }
+    }
+}
+
+/// Some tokens in pieces of a size, from the left.
+pub(crate) fn pieces(
+    tokens: Range<usize>,
+    size: usize,
+) -> impl DoubleEndedIterator<Item = Range<usize>> + Clone {
+    let Range { start, end } = tokens;
+    (0..tokens.len().div_ceil(size)).map(move |i| start + i * size..end.min(start + (i + 1) * size))
+}
+
+/// A number for each group and token of a block.
+type Grid<T> = [[T; BLOCK]; TILE / LANES];
+
+/// A block of tokens on its way through a tile.
+pub(crate) struct Block<A: Arithmetic> {
+    start: usize,
+    reset: [bool; BLOCK],
+    x: Grid<Lanes>,
+    dy: Grid<Lanes>,
+    u: Grid<A::Term>,
+    v: Grid<A::Term>,
+}
+
+impl<A: Arithmetic<Value = Lanes>> Block<A> {
+    pub(crate) fn new(arithmetic: A) -> Self {
+        let zero = arithmetic.exact(Lanes::ZERO);
+        let (lanes, terms) = ([[Lanes::ZERO; BLOCK]; TILE / LANES], [[zero; BLOCK]; TILE / LANES]);
+        Self { start: 0, reset: [false; BLOCK], x: lanes, dy: lanes, u: terms, v: terms }
+    }
+
+    /// Reads what the forward pass needs.
+    #[inline(always)]
+    pub(crate) fn fetch(&mut self, tile: &Tile<'_>, tokens: &Range<usize>, arithmetic: A) {
+        self.start = tokens.start;
+        for t in tokens.clone() {
+            self.reset[t - tokens.start] = tile.reader.problem.reset()[[tile.row, t]];
+        }
+        tile.fetch(tokens, tile.reader.x, &mut self.x);
+        let terms = |values: &[f64], errors: Option<&[f64]>, out: &mut Grid<A::Term>| {
+            let zeros = [[Lanes::ZERO; BLOCK]; TILE / LANES];
+            let (mut value, mut error) = (zeros, zeros);
+            tile.fetch(tokens, values, &mut value);
+            if let Some(errors) = errors {
+                tile.fetch(tokens, errors, &mut error);
+            }
+            for group in tile.groups() {
+                for i in 0..tokens.len() {
+                    out[group][i] = arithmetic.near(value[group][i], error[group][i]);
+                }
+            }
+        };
+        match tile.reader.logits {
+            Logits::Inputs { u, v } => {
+                terms(u, None, &mut self.u);
+                terms(v, None, &mut self.v);
+            }
+            Logits::Projected { u, v } => {
+                terms(u.slices().0, Some(u.slices().1), &mut self.u);
+                terms(v.slices().0, Some(v.slices().1), &mut self.v);
+            }
+        }
+    }
+
+    /// Reads what the backward pass needs.
+    #[inline(always)]
+    pub(crate) fn fetch_cotangents(&mut self, tile: &Tile<'_>, tokens: &Range<usize>) {
+        self.start = tokens.start;
+        tile.fetch(tokens, tile.reader.x, &mut self.x);
+        tile.fetch(tokens, tile.reader.dy, &mut self.dy);
+    }
+
+    /// One group of the block.
+    pub(crate) fn group(&self, group: usize) -> Group<'_, A> {
+        Group { block: self, group }
+    }
+}
+
+/// Eight channels of a block.
+pub(crate) struct Group<'a, A: Arithmetic> {
+    block: &'a Block<A>,
+    group: usize,
+}
+
+impl<A: Arithmetic<Value = Lanes>> Source<A> for Group<'_, A> {
+    #[inline(always)]
+    fn is_reset(&self, t: usize) -> bool {
+        self.block.reset[t - self.block.start]
+    }
+
+    #[inline(always)]
+    fn x(&self, t: usize) -> Lanes {
+        self.block.x[self.group][t - self.block.start]
+    }
+
+    #[inline(always)]
+    fn logits(&self, t: usize) -> (A::Term, A::Term) {
+        let (block, i) = (self.block, t - self.block.start);
+        (block.u[self.group][i], block.v[self.group][i])
+    }
+}
+
+impl<A: Arithmetic<Value = Lanes>> Cotangents<A> for Group<'_, A> {
+    #[inline(always)]
+    fn dy(&self, t: usize) -> Lanes {
+        self.block.dy[self.group][t - self.block.start]
     }
 }
 
 #[inline(always)]
 pub(crate) fn load(values: &[f64]) -> Lanes {
     if let Ok(whole) = values.try_into() {
-        return Lanes(whole);
+        return Lanes::new(whole);
     }
     let mut lanes = [0.0; LANES];
     lanes[..values.len()].copy_from_slice(values);
-    Lanes(lanes)
-}
-
-impl<A: Arithmetic<Value = Lanes>> Source<A> for Tile<'_> {
-    #[inline(always)]
-    fn length(&self) -> usize {
-        self.reader.problem.shape().length
-    }
-
-    #[inline(always)]
-    fn is_reset(&self, t: usize) -> bool {
-        self.reader.problem.reset()[[self.row, t]]
-    }
-
-    #[inline(always)]
-    fn x(&self, t: usize) -> Lanes {
-        self.read(self.reader.x, self.at(t))
-    }
-
-    #[inline(always)]
-    fn logits(&self, t: usize, arithmetic: A) -> (A::Term, A::Term) {
-        let at = self.at(t);
-        match self.reader.logits {
-            Logits::Inputs { u, v } => {
-                (arithmetic.exact(self.read(u, at)), arithmetic.exact(self.read(v, at)))
-            }
-            Logits::Projected { u, v } => {
-                let near = |sheet: &Sheet| {
-                    let (value, envelope) = sheet.slices();
-                    arithmetic.near(self.read(value, at), self.read(envelope, at))
-                };
-                (near(u), near(v))
-            }
-        }
-    }
-
-    fn h0(&self) -> Lanes {
-        let h0 = self.reader.problem.h0().and_then(|h0| h0.as_slice());
-        h0.map_or(Lanes([0.0; LANES]), |h0| self.read(h0, self.state()))
-    }
-}
-
-impl<A: Arithmetic<Value = Lanes>> Cotangents<A> for Tile<'_> {
-    #[inline(always)]
-    fn dy(&self, t: usize) -> Lanes {
-        self.read(self.reader.dy, self.at(t))
-    }
-
-    fn dlast(&self) -> Lanes {
-        self.reader.problem.dlast().as_slice().map_or(Lanes([0.0; LANES]), |d| self.read(d, self.state()))
-    }
+    Lanes::new(lanes)
 }
 
 /// An output in the making; envelopes only if the arithmetic has them.
@@ -148,11 +242,11 @@ impl<D: Dimension + RemoveAxis> Output<D> {
         Self { value: Array::zeros(shape), envelope: bounded.then(|| Array::zeros(shape)) }
     }
 
-    /// The parts that the tiles write, sequence by sequence.
-    pub(crate) fn slots(&mut self) -> Vec<Slot<'_, D::Smaller>> {
-        let values = tiles(&mut self.value);
+    /// The parts that tiles of so many channels write, sequence by sequence.
+    pub(crate) fn slots(&mut self, channels: usize) -> Vec<Slot<'_, D::Smaller>> {
+        let values = tiles(&mut self.value, channels);
         let envelopes = match &mut self.envelope {
-            Some(envelope) => tiles(envelope).into_iter().map(Some).collect(),
+            Some(envelope) => tiles(envelope, channels).into_iter().map(Some).collect(),
             None => values.iter().map(|_| None).collect::<Vec<_>>(),
         };
         values.into_iter().zip(envelopes).map(|(value, envelope)| Slot { value, envelope }).collect()
@@ -166,12 +260,15 @@ pub(crate) struct Slot<'a, D: Dimension> {
 }
 
 /// Cuts the last axis of every sequence into tiles.
-fn tiles<D: Dimension + RemoveAxis>(array: &mut Array<f64, D>) -> Vec<ArrayViewMut<'_, f64, D::Smaller>> {
+fn tiles<D: Dimension + RemoveAxis>(
+    array: &mut Array<f64, D>,
+    channels: usize,
+) -> Vec<ArrayViewMut<'_, f64, D::Smaller>> {
     let mut parts = Vec::new();
     for mut rest in array.outer_iter_mut() {
         let last = Axis(rest.ndim() - 1);
-        while rest.len_of(last) > LANES {
-            let (part, more) = rest.split_at(last, LANES);
+        while rest.len_of(last) > channels {
+            let (part, more) = rest.split_at(last, channels);
             parts.push(part);
             rest = more;
         }
@@ -181,32 +278,40 @@ fn tiles<D: Dimension + RemoveAxis>(array: &mut Array<f64, D>) -> Vec<ArrayViewM
 }
 
 impl Slot<'_, Ix2> {
+    /// Writes a group of a token.
     #[inline(always)]
-    pub(crate) fn put<A: Arithmetic<Value = Lanes>>(&mut self, t: usize, term: A::Term, arithmetic: A) {
-        store(self.value.row_mut(t), arithmetic.value(term));
+    pub(crate) fn put<A: Arithmetic<Value = Lanes>>(
+        &mut self,
+        t: usize,
+        group: usize,
+        term: A::Term,
+        arithmetic: A,
+    ) {
+        store(self.value.row_mut(t), group, arithmetic.value(term));
         if let (Some(out), Some(envelope)) = (&mut self.envelope, arithmetic.envelope(term)) {
-            store(out.row_mut(t), envelope);
+            store(out.row_mut(t), group, envelope);
         }
     }
 }
 
 impl Slot<'_, Ix1> {
-    pub(crate) fn put<A: Arithmetic<Value = Lanes>>(&mut self, term: A::Term, arithmetic: A) {
-        store(self.value.view_mut(), arithmetic.value(term));
+    /// Writes a group of a state.
+    pub(crate) fn put<A: Arithmetic<Value = Lanes>>(&mut self, group: usize, term: A::Term, arithmetic: A) {
+        store(self.value.view_mut(), group, arithmetic.value(term));
         if let (Some(out), Some(envelope)) = (&mut self.envelope, arithmetic.envelope(term)) {
-            store(out.view_mut(), envelope);
+            store(out.view_mut(), group, envelope);
         }
     }
 }
 
 #[inline(always)]
-fn store(mut out: ArrayViewMut1<'_, f64>, lanes: Lanes) {
-    let count = out.len();
-    if let Some(out) = out.as_slice_mut() {
-        if let Ok(whole) = <&mut [f64; LANES]>::try_from(&mut *out) {
-            *whole = lanes.0;
-        } else {
-            out.copy_from_slice(&lanes.0[..count]);
-        }
+fn store(out: ArrayViewMut1<'_, f64>, group: usize, lanes: Lanes) {
+    let Some(out) = out.into_slice() else { return };
+    let out = &mut out[group * LANES..];
+    if let Some(whole) = out.first_chunk_mut() {
+        *whole = *lanes.numbers();
+    } else {
+        let count = out.len();
+        out.copy_from_slice(&lanes.numbers()[..count]);
     }
 }

@@ -23,7 +23,7 @@ mod tile;
 use ndarray::{Ix1, Ix2, Ix3};
 use rayon::prelude::*;
 
-use crate::lanes::Lanes;
+use crate::lanes::{LANES, Lanes};
 use crate::near::{Near, product};
 use crate::plan::RoundingPlan;
 use crate::rglru::arithmetic::{Arithmetic, Plain};
@@ -131,7 +131,7 @@ impl Sheets {
 
     fn parts(&mut self) -> Vec<Part<'_>> {
         let tokens = pairs(&mut self.y).zip(pairs(&mut self.dx));
-        let logits = self.du.slots().into_iter().zip(self.dv.slots());
+        let logits = self.du.slots(LANES).into_iter().zip(self.dv.slots(LANES));
         let states = pairs(&mut self.last).zip(pairs(&mut self.dh0));
         let parts = tokens.zip(logits).zip(states);
         parts.map(|(((y, dx), (du, dv)), (last, dh0))| Part { y, last, dx, du, dv, dh0 }).collect()
@@ -141,7 +141,7 @@ impl Sheets {
 fn pairs<D: ndarray::Dimension + ndarray::RemoveAxis>(
     [re, im]: &mut [Output<D>; 2],
 ) -> impl Iterator<Item = [Slot<'_, D::Smaller>; 2]> {
-    re.slots().into_iter().zip(im.slots()).map(|(re, im)| [re, im])
+    re.slots(LANES).into_iter().zip(im.slots(LANES)).map(|(re, im)| [re, im])
 }
 
 fn solve_tile<A>(tile: &Tile<'_>, mut part: Part<'_>, arithmetic: A) -> Sums<A::Sum>
@@ -153,25 +153,25 @@ where
     let mut trace = Trace { tokens: Vec::new(), states: Vec::new() };
     let last = forward::run(tile, sp, arithmetic, |t, token, before, after| {
         for (slot, y) in part.y.iter_mut().zip(arithmetic.parts(arithmetic.read(after))) {
-            slot.put(t, y, real);
+            slot.put(t, 0, y, real);
         }
         trace.tokens.push(token);
         trace.states.push(before);
     });
     for (slot, last) in part.last.iter_mut().zip(arithmetic.parts(arithmetic.read(last))) {
-        slot.put(last, real);
+        slot.put(0, last, real);
     }
     let empty = arithmetic.sum(tile.tokens_before());
     let mut sums = Sums { decay: empty, phase: empty };
     let dh0 = backward::run(tile, sp, arithmetic, &trace, &mut sums, |t, gradient| {
         for (slot, dx) in part.dx.iter_mut().zip(gradient.dx) {
-            slot.put(t, dx, real);
+            slot.put(t, 0, dx, real);
         }
-        part.du.put(t, gradient.du, real);
-        part.dv.put(t, gradient.dv, real);
+        part.du.put(t, 0, gradient.du, real);
+        part.dv.put(t, 0, gradient.dv, real);
     });
     for (slot, dh0) in part.dh0.iter_mut().zip(arithmetic.parts(dh0)) {
-        slot.put(dh0, real);
+        slot.put(0, dh0, real);
     }
     sums
 }
@@ -201,8 +201,10 @@ fn plain_parameters(problem: &Problem, sums: &[Sums<Lanes>]) -> Parameters {
     let channels = problem.shape().width / 2;
     let (mut da_param, mut da_imag) = (Sheet::new(&[channels]), Sheet::new(&[channels]));
     for (m, &p) in problem.a_param().iter().enumerate() {
-        let decay = over_batch(problem, sums, m, |sums, lane| sums.decay.0[lane], |sum, later| sum + later);
-        let phase = over_batch(problem, sums, m, |sums, lane| sums.phase.0[lane], |sum, later| sum + later);
+        let decay =
+            over_batch(problem, sums, m, |sums, lane| sums.decay.numbers()[lane], |sum, later| sum + later);
+        let phase =
+            over_batch(problem, sums, m, |sums, lane| sums.phase.numbers()[lane], |sum, later| sum + later);
         da_param.put(m, Near::exact(-crate::scalar::C * decay * crate::scalar::sigmoid(p)));
         da_imag.put(m, Near::exact(phase));
     }
@@ -213,7 +215,7 @@ fn bounded_parameters(problem: &Problem, sums: &[Sums<Total<Lanes>>], plan: &Rou
     let (shape, rounding) = (problem.shape(), plan.reduce.rounding);
     let (channels, additions) = (shape.width / 2, plan.reduce.chain.additions(shape.batch, shape.length));
     let near = |m: usize, of: fn(&Sums<Total<Lanes>>) -> &Total<Lanes>| {
-        let lane = |sums: &Sums<Total<Lanes>>, lane: usize| of(sums).map(|lanes| lanes.0[lane]);
+        let lane = |sums: &Sums<Total<Lanes>>, lane: usize| of(sums).map(|lanes| lanes.numbers()[lane]);
         let total = over_batch(problem, sums, m, lane, |sum, later| sum.then(later, rounding));
         let error = summed(total.error, total.size, additions, total.repeats, rounding);
         Near { value: total.value, error }

@@ -88,7 +88,7 @@ impl<A: Complex<Real: Arithmetic<Value = Lanes>>> Source<A> for Tile<'_> {
     }
 
     fn h0(&self) -> Pair<Lanes> {
-        let zero = Lanes([0.0; LANES]);
+        let zero = Lanes::ZERO;
         self.problem.h0().map_or(Pair::new(zero, zero), |h0| self.pair(h0.as_slice(), self.row))
     }
 

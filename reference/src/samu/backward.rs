@@ -21,6 +21,7 @@
 
 use super::disc::Disc;
 use super::envelope::DecayBound;
+use super::reach::{Effect, NOWHERE, NU, PHASE, RADIAL, Reach, SUMS, THETA, charge, on};
 use super::trace::{Block, State, Trace, open};
 use crate::near::{Near, product};
 use crate::pair::Pair;
@@ -36,10 +37,34 @@ pub(crate) struct Gradients {
     /// Parts of the sums over modes, `[L]`.
     pub(crate) deta: Vec<Total<f64>>,
     pub(crate) ddelta: Vec<Total<f64>>,
+    /// What the sums over tokens of `deta s_radial` and `ddelta s_phase` need of each token, `[L]`.
+    pub(crate) tokens: Vec<TokenShare>,
+    /// What errors that belong to one step of one mode do to those two sums.
+    pub(crate) spread: Spread,
     /// Parts of the sums over batch and length, `[count]`.
     pub(crate) modes: Vec<ModeTotals>,
     /// Components of the state on whose side of the kink nothing is promised.
     pub(crate) undecided: usize,
+}
+
+/// Of the two sums for the amplitudes: first phase, then radius.
+pub(crate) type Spread = [f64; 2];
+
+/// What a token's controls do to the sums for the amplitudes, all modes together.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct TokenShare {
+    /// The errors of its terms without those that are spread over many tokens.
+    pub(crate) left: Spread,
+    /// Of its own `delta` and `eta`.
+    pub(crate) effects: [Effect; 2],
+}
+
+impl TokenShare {
+    pub(crate) fn plus(self, other: Self) -> Self {
+        let left = [self.left[0] + other.left[0], self.left[1] + other.left[1]];
+        let [phase, radial] = self.effects;
+        Self { left, effects: [phase.plus(other.effects[0]), radial.plus(other.effects[1])] }
+    }
 }
 
 /// What a mode sums over tokens.
@@ -51,12 +76,15 @@ pub(crate) struct ModeTotals {
     pub(crate) gamma: Total<f64>,
     /// `-Im(k)`.
     pub(crate) theta: Total<f64>,
+    /// Of `theta` and `nu` themselves, on every sum.
+    pub(crate) effects: [Effect; SUMS],
 }
 
 impl ModeTotals {
     /// After this many tokens of other sequences.
     pub(crate) fn after(count: usize) -> Self {
-        Self { nu: Total::after(count), gamma: Total::after(count), theta: Total::after(count) }
+        let total = Total::after(count);
+        Self { nu: total, gamma: total, theta: total, effects: [Effect::default(); SUMS] }
     }
 
     pub(crate) fn then(self, later: Self, plan: &RoundingPlan) -> Self {
@@ -65,6 +93,7 @@ impl ModeTotals {
             nu: self.nu.then(later.nu, rounding),
             gamma: self.gamma.then(later.gamma, rounding),
             theta: self.theta.then(later.theta, rounding),
+            effects: std::array::from_fn(|j| self.effects[j].plus(later.effects[j])),
         }
     }
 }
@@ -72,8 +101,10 @@ impl ModeTotals {
 /// What comes back from the next token, unless that is a reset.
 #[derive(Clone, Copy)]
 struct Arriving {
-    a: Disc,
+    decay: DecayBound,
     lambda: State,
+    /// `G_t`.
+    reach: Reach,
 }
 
 impl Block<'_> {
@@ -85,6 +116,8 @@ impl Block<'_> {
             dh0: Vec::with_capacity(count),
             deta: vec![Total::after(self.first); length],
             ddelta: vec![Total::after(self.first); length],
+            tokens: vec![TokenShare::default(); length],
+            spread: [0.0; 2],
             modes: vec![ModeTotals::after(self.row * length); count],
             undecided: 0,
         };
@@ -95,8 +128,11 @@ impl Block<'_> {
                 let (dh, undecided) = kink(trace.states[at + count], self.dy(t, m));
                 out.undecided += undecided;
                 let lambda = self.cotangent(t, m, *arriving, dh);
-                self.gradients(t, m, lambda, trace, &mut out);
-                *arriving = trace.decays[at].map(|decay| Arriving { a: decay.a, lambda });
+                let later = arriving.map_or(NOWHERE, |arriving| arriving.reach);
+                charge_own(&trace.states[at + count], &later, m, &mut out);
+                charge_own(&lambda, &trace.reach[at], m, &mut out);
+                let reach = self.gradients(t, m, &lambda, &later, trace, &mut out);
+                *arriving = trace.decays[at].map(|decay| Arriving { decay, lambda, reach });
             }
         }
         out.dh0.extend(arriving.into_iter().enumerate().map(|(m, arriving)| self.initial(m, arriving)));
@@ -110,25 +146,55 @@ impl Block<'_> {
             return State::exact(self.dlast(m)).plus(dh, carry);
         }
         match arriving {
-            Some(Arriving { a, lambda }) => lambda.step(Some(a.conj()), dh, carry),
+            Some(Arriving { decay, lambda, .. }) => lambda.step(Some((decay.a.conj(), decay.own)), dh, carry),
             None => State::exact(Pair::zero()).step(None, dh, carry),
         }
     }
 
-    fn gradients(&self, t: usize, m: usize, lambda: State, trace: &Trace, out: &mut Gradients) {
+    /// The gradients of one token; gives `G_{t-1}`.
+    fn gradients(
+        &self,
+        t: usize,
+        m: usize,
+        lambda: &State,
+        later: &Reach,
+        trace: &Trace,
+        out: &mut Gradients,
+    ) -> Reach {
         let (at, plan) = (t * self.count + m, self.mixer.plan);
         let rounding = plan.reduce.rounding;
         let dw = lambda.disc().at_boundary(plan);
         out.dx[at] = dw.scaled(self.mode(m).1.gamma, plan.products);
-        out.modes[m].gamma.add(dw.dot(self.x(t, m), plan.products), rounding);
-        let Some(decay) = &trace.decays[at] else { return };
-        let k = log_decay_gradient(lambda, trace.states[at], decay, plan);
+        let write = dw.dot(self.x(t, m), plan.products);
+        out.modes[m].gamma.add(without(write, lambda.bound.given * self.x(t, m).modulus()), rounding);
+        let Some(decay) = &trace.decays[at] else { return NOWHERE };
+        let (before, token) = (&trace.states[at], self.token(t));
+        let k = log_decay_gradient(*lambda, *before, decay, plan);
+        let given = spread_part(lambda, before, decay);
         let minus = Near { value: -k.value.re, error: k.error };
-        let phase = Near { value: -k.value.im, error: k.error };
-        out.deta[t].add(product([decay.rate, minus], plan.products), rounding);
-        out.ddelta[t].add(phase, rounding);
-        out.modes[m].nu.add(product([self.token(t).bound.swell, minus], plan.products), rounding);
-        out.modes[m].theta.add(phase, rounding);
+        let ddelta = Near { value: -k.value.im, error: k.error };
+        let deta = product([decay.rate, minus], plan.products);
+        out.deta[t].add(deta, rounding);
+        out.ddelta[t].add(ddelta, rounding);
+        let swell = token.bound.swell;
+        let nu = product([swell, minus], plan.products);
+        out.modes[m].nu.add(without(nu, swell.value * given), rounding);
+        out.modes[m].theta.add(without(ddelta, given), rounding);
+        let left = [without(ddelta, given).error, without(deta, decay.rate.value * given).error];
+        let earlier = if t == 0 { &NOWHERE } else { &trace.reach[at - self.count] };
+        let (reach, effects) = on(later, earlier, (lambda, before), (decay, token));
+        let share = TokenShare { left, effects: [effects[PHASE], effects[RADIAL]] };
+        out.tokens[t] = out.tokens[t].plus(share);
+        self.join(t, m, &effects, out);
+        reach
+    }
+
+    /// What the errors of the parameters and of the token's controls do to the mode's own sums.
+    fn join(&self, t: usize, m: usize, effects: &[Effect; SUMS], out: &mut Gradients) {
+        let (bound, mode) = (&self.token(t).bound, &mut out.modes[m]);
+        mode.effects = std::array::from_fn(|j| mode.effects[j].plus(effects[j]));
+        mode.theta.error += effects[THETA].of(bound.delta.error, bound.eta.error);
+        mode.nu.error += effects[NU].of(bound.delta.error, bound.eta.error);
     }
 
     /// `dh0`: nothing if the first token is a reset, `dlast` itself if there is no token.
@@ -136,25 +202,54 @@ impl Block<'_> {
         match arriving {
             _ if self.length() == 0 => Disc::exact(self.dlast(m)),
             None => Disc::exact(Pair::zero()),
-            Some(Arriving { a, lambda }) => a.conj().times(lambda.disc(), self.mixer.plan.carry),
+            Some(Arriving { decay, lambda, .. }) => {
+                decay.a.conj().times(lambda.disc(), self.mixer.plan.carry)
+            }
         }
     }
 }
 
+/// What the errors that one step adds of its own do to all sums. The roundings of the scan stay with the terms: in a
+/// chunked order one state's rounding need not be part of the next.
+fn charge_own(state: &State, reach: &Reach, m: usize, out: &mut Gradients) {
+    let effect = |j: usize| charge(state.own, reach[j].modulus());
+    out.modes[m].theta.error += effect(THETA);
+    out.modes[m].nu.error += effect(NU);
+    out.spread[0] += effect(PHASE);
+    out.spread[1] += effect(RADIAL);
+}
+
+/// The part of the error of `k`, to first order, that is charged by its reach.
+fn spread_part(lambda: &State, before: &State, decay: &DecayBound) -> f64 {
+    let (lambda_size, before_size) = (lambda.value.modulus(), before.value.modulus());
+    let a = decay.a.value.modulus();
+    let carried = lambda_size * before.bound.given + before_size * lambda.bound.given;
+    a * carried + (decay.a.error - decay.own) * lambda_size * before_size
+}
+
+/// The term with its error less a part that is charged elsewhere.
+pub(crate) fn without(term: Near, part: f64) -> Near {
+    let error = term.error - part;
+    // Not `f64::max`, which would swallow a NaN: no bound.
+    Near { error: if error < 0.0 { 0.0 } else { error }, ..term }
+}
+
 /// The cotangent of the state through the ReLU, and how many components of it are undecided.
 fn kink(state: State, dy: Pair<f64>) -> (Disc, usize) {
-    let error = state.bound.error;
-    let part = |h: f64, dy: f64, empty: bool| match open(h, error, empty) {
+    let mut undecided = 0;
+    let mut part = |h: f64, dy: f64, empty: bool| match open(h, state.bound.error, empty) {
         Some(true) => (dy, 0.0),
         Some(false) => (0.0, 0.0),
-        // False for NaN.
-        None => (if h <= 0.0 { 0.0 } else { dy }, dy.abs()),
+        None => {
+            undecided += usize::from(h.is_finite());
+            // False for NaN.
+            (if h <= 0.0 { 0.0 } else { dy }, dy.abs())
+        }
     };
     let (re, doubt_re) = part(state.value.re, dy.re, state.empty[0]);
     let (im, doubt_im) = part(state.value.im, dy.im, state.empty[1]);
-    let undecided = usize::from(open(state.value.re, error, state.empty[0]).is_none())
-        + usize::from(open(state.value.im, error, state.empty[1]).is_none());
-    (Disc { value: Pair::new(re, im), error: Pair::new(doubt_re, doubt_im).modulus() }, undecided)
+    let error = Pair::new(doubt_re, doubt_im).modulus();
+    (Disc { value: Pair::new(re, im), error }, undecided)
 }
 
 /// `k = conj(lambda_t) h_{t-1} a_t`; the cotangent of `a` may be stored before the last product.

@@ -16,7 +16,7 @@ use super::forward::{Control, Decay, Direction, GAMMA_FLOOR, Mode, NORM_FLOOR};
 use crate::near::{Near, overflowing, product};
 use crate::plan::{Complement, Rounding, RoundingPlan};
 use crate::rglru::envelope::{decay as radius, function_units, growth, one_minus_square, root};
-use crate::sums::projected;
+use crate::sums::{projected, reachable};
 
 /// Rounding of a division, or of a reciprocal: the hardware's approximation may be off by a unit in the last place.
 const K_DIVISION: f64 = 2.0;
@@ -169,7 +169,19 @@ impl ModeBound {
         let error = radius.error * (1.0 + turn) + decay.radius * turn;
         let magnitude = decay.radius + error;
         let error = error + plan.decay.unit * magnitude + K_PARTS_UNDERFLOW * plan.decay.underflow;
-        DecayBound { rate, a: Disc { value: decay.a, error }.at_boundary(plan) }
+        let a = Disc { value: decay.a, error }.at_boundary(plan);
+        let given = decay.radius
+            * (self.theta.error + control.delta.error + rate.value * (self.relative() + control.eta.error));
+        let left = a.error - given;
+        // Not `f64::max`, which would swallow a NaN. The square is what is not linear in the angle; what is not linear in
+        // the rate is in the growth of the exponential.
+        let own = if left < 0.0 { 0.0 } else { left } + decay.radius * angle.error * angle.error;
+        DecayBound { rate, a, own: if own < a.error { own } else { a.error } }
+    }
+
+    /// The relative error of `nu`.
+    pub(crate) fn relative(&self) -> f64 {
+        self.nu.error / self.nu.value
     }
 }
 
@@ -187,6 +199,8 @@ pub(crate) struct DecayBound {
     /// `nu exp(eta)`.
     pub(crate) rate: Near,
     pub(crate) a: Disc,
+    /// The part of the error of `a` that is not, to first order, due to those of `theta`, `nu`, `delta` and `eta`.
+    pub(crate) own: f64,
 }
 
 /// Relative errors of a direction: one that all its elements share, and each element's own.
@@ -229,10 +243,13 @@ impl DirectionBound {
             .iter()
             .zip(unit)
             .fold((unit[width].abs(), 1.0), |(size, input), (x, d)| (size + (x * d).abs(), input + x.abs()));
-        let terms = size * self.own * (1.0 + self.common) + input * rounding.underflow;
+        let reachable = reachable(p, size, plan.projection.chain);
+        // The products are rounded each for itself.
+        let products = rounding.unit * (size - reachable);
+        let terms = size * self.own * (1.0 + self.common) + input * rounding.underflow + products;
         let underflow = (width + 1) as f64 * rounding.underflow * self.growth;
         let inherited = p.abs() * self.common + terms + underflow;
-        Near { value: p, error: projected(inherited, size, width, plan.projection) }
+        Near { value: p, error: projected(inherited, reachable, width, plan.projection) }
     }
 }
 

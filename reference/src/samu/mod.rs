@@ -20,6 +20,7 @@ mod envelope;
 mod forward;
 mod parameters;
 mod problem;
+mod reach;
 mod trace;
 
 use rayon::prelude::*;
@@ -32,11 +33,11 @@ use crate::plan::RoundingPlan;
 use crate::sheet::Sheet;
 use crate::sums::{Total, bound_of};
 use crate::truth::{Bound, Quantity, Tensors, Truth};
-use backward::{Gradients, ModeTotals};
+use backward::{Gradients, ModeTotals, Spread, TokenShare};
 use disc::Disc;
 use envelope::{ControllerBound, DirectionBound, ModeBound, hyperbolic, scale};
 use forward::{Controller, Mode};
-use parameters::{Side, Which, logarithms, over_modes, total};
+use parameters::{Shares, Side, Which, logarithms, over_modes, total};
 use trace::{BLOCK, Block, Mixer, State, Token, output};
 
 /// The true value of every output and gradient, with the envelope of a kernel that rounds as `plan` says.
@@ -122,7 +123,11 @@ struct Answer {
     dh0: Sheet,
     deta: Vec<Near>,
     ddelta: Vec<Near>,
+    /// The errors of the terms of `ddelta` and `deta`, added up, `[B, L]`.
+    inherited: [Vec<f64>; 2],
+    tokens: Vec<TokenShare>,
     modes: Vec<ModeTotals>,
+    spread: Spread,
     undecided: usize,
 }
 
@@ -138,6 +143,9 @@ impl Answer {
             dh0: states(),
             deta: Vec::new(),
             ddelta: Vec::new(),
+            inherited: [Vec::new(), Vec::new()],
+            tokens: vec![TokenShare::default(); shape.batch * shape.length],
+            spread: [0.0; 2],
             modes: vec![ModeTotals::after(0); mixer.problem.modes()],
             undecided: 0,
         };
@@ -149,6 +157,8 @@ impl Answer {
         }
         let end = |sums: &[Total<f64>]| sums.iter().map(|sum| over_modes(sum, mixer)).collect();
         (answer.deta, answer.ddelta) = (end(&sums[0]), end(&sums[1]));
+        let errors = |sums: &[Total<f64>]| sums.iter().map(|sum| sum.error).collect();
+        answer.inherited = [errors(&sums[1]), errors(&sums[0])];
         answer
     }
 
@@ -180,18 +190,23 @@ impl Answer {
             let at = part.row * length + t;
             deta[at] = deta[at].then(part.gradients.deta[t], rounding);
             ddelta[at] = ddelta[at].then(part.gradients.ddelta[t], rounding);
+            self.tokens[at] = self.tokens[at].plus(part.gradients.tokens[t]);
         }
         for (whole, mode) in self.modes[part.first..].iter_mut().zip(&part.gradients.modes) {
             *whole = whole.then(*mode, mixer.plan);
         }
+        self.spread = [0, 1].map(|i| self.spread[i] + part.gradients.spread[i]);
         self.undecided += part.gradients.undecided;
     }
 
     fn finish(self, mixer: &Mixer<'_>) -> Truth {
         let (problem, bounds) = (mixer.problem, Bounds::new(mixer));
         let shape = problem.shape();
-        let sides =
-            [Side::new(mixer, Which::Phase, &self.ddelta), Side::new(mixer, Which::Radial, &self.deta)];
+        let shares = Shares { tokens: &self.tokens, modes: &self.modes, spread: self.spread };
+        let sides = [
+            Side::new(mixer, Which::Phase, &self.ddelta, &self.inherited[0], &shares),
+            Side::new(mixer, Which::Radial, &self.deta, &self.inherited[1], &shares),
+        ];
         let dx_total = total(mixer, &self.dx, &sides);
         let flags = [shape.batch, shape.length];
         let eta = sheet(&flags, mixer.tokens.iter().map(|token| token.bound.eta));

@@ -14,14 +14,15 @@
 
 use rayon::prelude::*;
 
-use super::backward::ModeTotals;
-use super::envelope::{Curve, DirectionBound};
-use super::forward::{Direction, NORM_FLOOR};
-use super::trace::Mixer;
+use super::backward::{ModeTotals, Spread, TokenShare, without};
+use super::envelope::{Curve, DirectionBound, ModeBound};
+use super::forward::{Direction, Mode, NORM_FLOOR};
+use super::reach::{NU, PHASE, RADIAL, THETA};
+use super::trace::{Mixer, Token};
 use crate::near::{Near, product};
-use crate::plan::RoundingPlan;
+use crate::plan::{Reduction, RoundingPlan};
 use crate::sheet::Sheet;
-use crate::sums::{Total, projected, summed};
+use crate::sums::{Total, projected, reachable, summed};
 
 /// Columns whose sums are collected together.
 const COLUMNS: usize = 16;
@@ -39,8 +40,10 @@ pub(crate) struct Side<'a> {
     p: Vec<f64>,
     /// `dp`, zero on a reset.
     dp: Vec<Near>,
-    /// `ddelta s` or `deta s`, zero on a reset.
+    /// `ddelta s` or `deta s`, zero on a reset, without the errors that are spread over many of them.
     terms: Vec<Near>,
+    /// What those do to the sum of all.
+    spread: f64,
 }
 
 /// Which control.
@@ -50,33 +53,75 @@ pub(crate) enum Which {
     Radial,
 }
 
+impl Which {
+    fn index(self) -> usize {
+        usize::from(self == Self::Radial)
+    }
+
+    fn curve(self, token: &Token) -> Curve {
+        if self == Self::Phase { token.bound.phase } else { token.bound.radial }
+    }
+}
+
+/// What the sums over modes left for the sum over tokens that ends in an amplitude.
+pub(crate) struct Shares<'a> {
+    /// `[B, L]`.
+    pub(crate) tokens: &'a [TokenShare],
+    /// `[M]`.
+    pub(crate) modes: &'a [ModeTotals],
+    pub(crate) spread: Spread,
+}
+
+impl Shares<'_> {
+    /// What spread errors do to the sum: those of single steps, of each token's controls, and of the modes' parameters.
+    fn whole(&self, which: Which, mixer: &Mixer<'_>) -> f64 {
+        let (i, j) = (which.index(), [PHASE, RADIAL][which.index()]);
+        let of_token = |(share, token): (&TokenShare, &Token)| {
+            share.effects[i].of(token.bound.delta.error, token.bound.eta.error)
+        };
+        let of_mode = |(totals, (_, bound)): (&ModeTotals, &(Mode<f64>, ModeBound))| {
+            totals.effects[j].of(bound.theta.error, bound.relative())
+        };
+        self.spread[i]
+            + self.tokens.iter().zip(&mixer.tokens).map(of_token).sum::<f64>()
+            + self.modes.iter().zip(&mixer.modes).map(of_mode).sum::<f64>()
+    }
+}
+
 impl<'a> Side<'a> {
     /// From the gradients of the control, `ddelta` or `deta`, `[B, L]`.
-    pub(crate) fn new(mixer: &'a Mixer<'_>, which: Which, gradients: &[Near]) -> Self {
-        let (controller, bound, plan) = (&mixer.controller, &mixer.bound, mixer.plan);
+    pub(crate) fn new(
+        mixer: &'a Mixer<'_>,
+        which: Which,
+        gradients: &[Near],
+        inherited: &[f64],
+        shares: &Shares<'_>,
+    ) -> Self {
+        let (controller, bound) = (&mixer.controller, &mixer.bound);
         let (direction, own, gain) = match which {
             Which::Phase => (&controller.phase, &bound.phase, bound.phase_gain),
             Which::Radial => (&controller.radial, &bound.radial, bound.radial_gain),
         };
-        let (dp, terms) = mixer
-            .tokens
-            .iter()
-            .zip(gradients)
-            .zip(mixer.problem.reset())
-            .map(|((token, &gradient), &reset)| {
-                if reset {
-                    return (Near::exact(0.0), Near::exact(0.0));
-                }
-                let curve = if which == Which::Phase { token.bound.phase } else { token.bound.radial };
-                let dp = product([gradient, gain.value, mixer.bound.scale, curve.slope], plan.products);
-                (dp, product([gradient, curve.value], plan.products))
-            })
-            .unzip();
         let p = mixer.tokens.iter().map(|token| match which {
             Which::Phase => token.control.p_phase,
             Which::Radial => token.control.p_radial,
         });
-        Self { direction, bound: own, gain, p: p.collect(), dp, terms }
+        let (mut dp, mut terms) = (Vec::new(), Vec::new());
+        for (row, &reset) in mixer.problem.reset().iter().enumerate() {
+            if reset {
+                dp.push(Near::exact(0.0));
+                terms.push(Near::exact(0.0));
+                continue;
+            }
+            let (gradient, curve) = (gradients[row], which.curve(&mixer.tokens[row]));
+            let factors = [gradient, gain.value, mixer.bound.scale, curve.slope];
+            dp.push(product(factors, mixer.plan.products));
+            let spread = inherited[row] - shares.tokens[row].left[which.index()];
+            let term = product([gradient, curve.value], mixer.plan.products);
+            terms.push(without(term, curve.value.value.abs() * spread));
+        }
+        let spread = shares.whole(which, mixer);
+        Self { direction, bound: own, gain, p: p.collect(), dp, terms, spread }
     }
 
     /// An element of `d^` with its error.
@@ -92,6 +137,7 @@ impl<'a> Side<'a> {
         for &term in &self.terms {
             total.add(term, mixer.plan.reduce.rounding);
         }
+        total.error += self.spread;
         let sum = over_tokens(&total, 0, mixer);
         product([sum, self.gain.slope, mixer.bound.scale], mixer.plan.products)
     }
@@ -210,15 +256,20 @@ fn along(units: &[Near], sums: &[Column], plan: &RoundingPlan) -> Near {
 /// The end of a sum over batch and length; `more` roundings go before each addition.
 fn over_tokens(total: &Total<f64>, more: usize, mixer: &Mixer<'_>) -> Near {
     let shape = mixer.problem.shape();
-    let additions = mixer.plan.reduce.chain.additions(shape.batch, shape.length) + more;
-    let error = summed(total.error, total.size, additions, total.repeats, mixer.plan.reduce.rounding);
-    Near { value: total.value, error }
+    ended(total, (shape.batch, shape.length), more, mixer.plan.reduce)
 }
 
 /// The end of a sum over modes.
 pub(crate) fn over_modes(total: &Total<f64>, mixer: &Mixer<'_>) -> Near {
-    let additions = mixer.plan.reduce.chain.additions(1, mixer.problem.modes());
-    let error = summed(total.error, total.size, additions, total.repeats, mixer.plan.reduce.rounding);
+    ended(total, (1, mixer.problem.modes()), 0, mixer.plan.reduce)
+}
+
+fn ended(total: &Total<f64>, (batch, length): (usize, usize), more: usize, plan: Reduction) -> Near {
+    let additions = plan.chain.additions(batch, length) + more;
+    let reachable = reachable(total.value, total.size, plan.chain);
+    // What goes before the additions is rounded term by term.
+    let inherited = total.error + more as f64 * plan.rounding.unit * (total.size - reachable);
+    let error = summed(inherited, reachable, additions, total.repeats, plan.rounding);
     Near { value: total.value, error }
 }
 
@@ -246,6 +297,9 @@ pub(crate) fn total(mixer: &Mixer<'_>, dx: &Sheet, sides: &[Side<'_>; 2]) -> She
 /// `dnu_log` and `dtheta_log` of one mode.
 pub(crate) fn logarithms(mixer: &Mixer<'_>, m: usize, totals: &ModeTotals) -> [Near; 2] {
     let (products, bound) = (mixer.plan.products, &mixer.modes[m].1);
+    let mut totals = *totals;
+    totals.nu.error += totals.effects[NU].of(bound.theta.error, bound.relative());
+    totals.theta.error += totals.effects[THETA].of(bound.theta.error, bound.relative());
     let [nu, gamma, theta] = [&totals.nu, &totals.gamma, &totals.theta].map(|sum| over_tokens(sum, 0, mixer));
     let through_gamma = product([gamma, bound.gamma_slope], products);
     let dnu = nu.minus(through_gamma.scaled(-1.0), products);

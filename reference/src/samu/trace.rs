@@ -5,6 +5,7 @@ use super::disc::Disc;
 use super::envelope::{ControlBound, ControllerBound, DecayBound, ModeBound};
 use super::forward::{Control, Controller, Mode, relu, step};
 use super::problem::Problem;
+use super::reach::{NOWHERE, Reach, back};
 use crate::carry::{Carried, Carry, Size};
 use crate::near::Near;
 use crate::pair::Pair;
@@ -46,6 +47,8 @@ pub(crate) struct State {
     /// `h` or `lambda`.
     pub(crate) value: Pair<f64>,
     pub(crate) bound: Carried<f64>,
+    /// What this step adds to the error besides the roundings of the scan and the decay's given part.
+    pub(crate) own: f64,
     /// Components, real and imaginary, that are zero in every kernel: nothing was ever written there.
     pub(crate) empty: [bool; 2],
 }
@@ -53,33 +56,33 @@ pub(crate) struct State {
 impl State {
     /// A state that is an input.
     pub(crate) fn exact(value: Pair<f64>) -> Self {
-        Self { value, bound: Carried::exact(value.modulus()), empty: [value.re == 0.0, value.im == 0.0] }
+        let empty = [value.re == 0.0, value.im == 0.0];
+        Self { value, bound: Carried::exact(value.modulus()), own: 0.0, empty }
     }
 
-    /// `decay state + write`; without a decay the state is discarded.
-    pub(crate) fn step(self, decay: Option<Disc>, write: Disc, carry: Carry) -> Self {
-        let own = [write.value.re == 0.0, write.value.im == 0.0].map(|zero| zero && write.error == 0.0);
-        let value = step(self.value, decay.map(|a| a.value), write.value);
+    /// `decay state + write`; without a decay the state is discarded. The decay comes with the part of its error that is
+    /// its own.
+    pub(crate) fn step(self, decay: Option<(Disc, f64)>, write: Disc, carry: Carry) -> Self {
+        let zero = [write.value.re == 0.0, write.value.im == 0.0].map(|zero| zero && write.error == 0.0);
+        let value = step(self.value, decay.map(|(a, _)| a.value), write.value);
         let Size { size, error } = write.size();
-        match decay {
+        let Some((decay, own)) = decay else {
             // What the write may be off by is rounded too.
-            None => {
-                let bound = Carried::written(Size { size: size + error, error }, carry);
-                Self { value, bound, empty: own }
-            }
-            Some(decay) => {
-                let bound = self.bound.step(self.value.modulus(), decay.size(), write.size(), carry);
-                let empty = self.empty == [true; 2] && own == [true; 2] && value == Pair::zero();
-                Self { value, bound, empty: [empty; 2] }
-            }
-        }
+            let bound = Carried::written(Size { size: size + error, error }, carry);
+            return Self { value, bound, own: error, empty: zero };
+        };
+        let before = self.value.modulus();
+        let bound = self.bound.step(before, decay.size(), write.size(), carry);
+        let empty = self.empty == [true; 2] && zero == [true; 2] && value == Pair::zero();
+        let own = own * before + error + decay.error * self.bound.given;
+        Self { value, bound, own, empty: [empty; 2] }
     }
 
     /// `state + write`. A product with 1 would be complex, and carry what is not finite into the other component.
     pub(crate) fn plus(self, write: Disc, carry: Carry) -> Self {
         let one = Size { size: 1.0, error: 0.0 };
         let bound = self.bound.step(self.value.modulus(), one, write.size(), carry);
-        Self { value: self.value + write.value, bound, empty: [false; 2] }
+        Self { value: self.value + write.value, bound, own: write.error, empty: [false; 2] }
     }
 
     pub(crate) fn disc(self) -> Disc {
@@ -93,6 +96,8 @@ pub(crate) struct Trace {
     pub(crate) decays: Vec<Option<DecayBound>>,
     /// `[L + 1, count]`: the initial state first.
     pub(crate) states: Vec<State>,
+    /// `[L, count]`.
+    pub(crate) reach: Vec<Reach>,
 }
 
 impl<'a> Block<'a> {
@@ -150,6 +155,7 @@ impl<'a> Block<'a> {
         let mut trace = Trace {
             decays: Vec::with_capacity(self.length() * self.count),
             states: Vec::with_capacity((self.length() + 1) * self.count),
+            reach: Vec::with_capacity(self.length() * self.count),
         };
         trace.states.extend((0..self.count).map(|m| State::exact(self.h0(m))));
         for t in 0..self.length() {
@@ -161,7 +167,12 @@ impl<'a> Block<'a> {
                 let write = Disc { value: mode.write(self.x(t, m)), ..write };
                 let write = if write.error == 0.0 { write } else { write.at_boundary(plan) };
                 let before = trace.states[t * self.count + m];
-                trace.states.push(before.step(decay.map(|decay| decay.a), write, carry));
+                let earlier = if t == 0 { &NOWHERE } else { &trace.reach[(t - 1) * self.count + m] };
+                let through_gamma = self.x(t, m).scaled(bound.gamma_slope.value);
+                let passing = decay.as_ref().map(|decay| (decay, token));
+                let reach = back(earlier, before.value, passing, through_gamma);
+                trace.reach.push(reach);
+                trace.states.push(before.step(decay.map(|decay| (decay.a, decay.own)), write, carry));
                 trace.decays.push(decay);
             }
         }

@@ -4,6 +4,8 @@
 mod constant;
 mod faults;
 mod isolation;
+mod numbers;
+mod paths;
 mod problem;
 mod rglru_complex;
 mod rglru_complex_contract;

@@ -1,106 +1,25 @@
-//! The mixer's gradients against derivatives of the very forward pass, by dual numbers: no sign is taken on trust.
+//! The mixer's gradients against derivatives of the very forward pass, by dual numbers: no sign is taken on trust; and
+//! the oracle's own error, against 237 bits.
 
-use std::ops::{Add, Div, Mul, Neg, Sub};
-
-use crate::samu_support::{Regime, problem};
+use crate::numbers::{Dual, Octuple};
+use crate::samu_support::{REGIMES, Regime, problem};
 use plumbline_reference::number::Number;
-use plumbline_reference::samu::{Input, Problem, evaluate, forward};
-use plumbline_reference::{Quantity, Tensors};
+use plumbline_reference::samu::{Input, Outputs, Problem, evaluate, forward, solve};
+use plumbline_reference::{Quantity, RoundingPlan, Tensors, Truth};
 
-/// `value + slope * epsilon`.
-#[derive(Clone, Copy, Debug)]
-struct Dual {
-    value: f64,
-    slope: f64,
-}
-
-impl Dual {
-    fn chain(self, value: f64, slope: f64) -> Self {
-        // A constant has no slope, whatever the function's.
-        Self { value, slope: if self.slope == 0.0 { 0.0 } else { slope * self.slope } }
-    }
-}
-
-impl Add for Dual {
-    type Output = Self;
-    fn add(self, other: Self) -> Self {
-        Self { value: self.value + other.value, slope: self.slope + other.slope }
-    }
-}
-
-impl Sub for Dual {
-    type Output = Self;
-    fn sub(self, other: Self) -> Self {
-        self + -other
-    }
-}
-
-impl Mul for Dual {
-    type Output = Self;
-    fn mul(self, other: Self) -> Self {
-        Self { value: self.value * other.value, slope: self.slope * other.value + self.value * other.slope }
-    }
-}
-
-impl Div for Dual {
-    type Output = Self;
-    fn div(self, other: Self) -> Self {
-        let value = self.value / other.value;
-        Self { value, slope: (self.slope - value * other.slope) / other.value }
-    }
-}
-
-impl Neg for Dual {
-    type Output = Self;
-    fn neg(self) -> Self {
-        Self { value: -self.value, slope: -self.slope }
-    }
-}
-
-impl Number for Dual {
-    type Mask = bool;
-
-    fn from_f64(value: f64) -> Self {
-        Self { value, slope: 0.0 }
-    }
-    fn exp(self) -> Self {
-        self.chain(self.value.exp(), self.value.exp())
-    }
-    fn exp_m1(self) -> Self {
-        self.chain(self.value.exp_m1(), self.value.exp())
-    }
-    fn ln_1p(self) -> Self {
-        self.chain(self.value.ln_1p(), 1.0 / (1.0 + self.value))
-    }
-    fn sqrt(self) -> Self {
-        self.chain(self.value.sqrt(), 0.5 / self.value.sqrt())
-    }
-    fn sin_cos(self) -> (Self, Self) {
-        let (sin, cos) = self.value.sin_cos();
-        (self.chain(sin, cos), self.chain(cos, -sin))
-    }
-    fn abs(self) -> Self {
-        self.chain(self.value.abs(), self.value.signum())
-    }
-    fn less(self, other: Self) -> bool {
-        self.value < other.value
-    }
-    fn pick(mask: bool, yes: Self, no: Self) -> Self {
-        if mask { yes } else { no }
-    }
-    fn all_less(self, limit: f64) -> bool {
-        self.value < limit
-    }
+/// The forward pass with a derivative in the direction of one number.
+fn along<N: Number>(problem: &Problem, input: Input, index: usize) -> Outputs<Dual<N>> {
+    forward(problem, |which, at| {
+        let slope = if which == input && at == index { 1.0 } else { 0.0 };
+        Dual::new(N::from_f64(problem.number(which, at)), N::from_f64(slope))
+    })
 }
 
 /// The derivative of the loss with respect to one number.
-fn derivative(problem: &Problem, input: Input, index: usize) -> f64 {
-    let out = forward(problem, |which, at| Dual {
-        value: problem.number(which, at),
-        slope: f64::from(u8::from(which == input && at == index)),
-    });
-    let pull = |seen: &[Dual], cotangent: ndarray::ArrayViewD<'_, f64>| -> f64 {
-        seen.iter().zip(cotangent).map(|(dual, d)| dual.slope * d).sum()
+fn derivative<N: Number>(problem: &Problem, input: Input, index: usize) -> N {
+    let out = along::<N>(problem, input, index);
+    let pull = |seen: &[Dual<N>], cotangent: ndarray::ArrayViewD<'_, f64>| {
+        seen.iter().zip(cotangent).fold(N::zero(), |sum, (dual, &d)| sum + dual.slope.times(d))
     };
     pull(&out.y, problem.inputs().dy.view().into_dyn())
         + pull(&out.last, problem.inputs().dlast.view().into_dyn())
@@ -124,7 +43,7 @@ fn disagreement(problem: &Problem, values: &Tensors, input: Input, quantity: Qua
     let worst = gradient
         .iter()
         .enumerate()
-        .map(|(index, &value)| (derivative(problem, input, index) - value).abs())
+        .map(|(index, &value)| (derivative::<f64>(problem, input, index) - value).abs())
         .fold(0.0, f64::max);
     if worst == 0.0 { 0.0 } else { worst / scale }
 }
@@ -149,7 +68,8 @@ fn gradients_are_the_derivatives_of_the_forward_pass() {
             let problem = problem(regime, seed, (2, 7, 6));
             let values = evaluate(&problem);
             for (input, quantity) in GRADIENTS {
-                // Where `q / (1 + q^2)` is flat, its derivative by the rules of duals is a difference that cancels.
+                // Where `q / (1 + q^2)` is flat, its derivative by the rules of duals is a difference that
+                // cancels: that takes more bits, below.
                 if regime == Regime::Huge && input == Input::RadialDirection {
                     continue;
                 }
@@ -202,10 +122,7 @@ fn the_controls_connect_both_gradients_of_x() {
         let gradient = values.get(quantity).unwrap();
         for (index, element) in seen.indexed_iter_mut() {
             let at = (index[0] * 6 + index[1]) * 4 + index[2];
-            let out = forward(&problem, |which, i| Dual {
-                value: problem.number(which, i),
-                slope: f64::from(u8::from(which == Input::X && i == at)),
-            });
+            let out = along::<f64>(&problem, Input::X, at);
             let controls = [&out.delta, &out.eta][of];
             *element += gradient.iter().zip(controls).map(|(g, control)| g * control.slope).sum::<f64>();
         }
@@ -213,4 +130,46 @@ fn the_controls_connect_both_gradients_of_x() {
     let total = values.get(Quantity::DxTotal).unwrap();
     let scale = total.iter().fold(0.0, |max: f64, v| max.max(v.abs()));
     assert!((seen - total).iter().all(|difference| difference.abs() < 1e-13 * scale));
+}
+
+/// Largest error over the envelope, of a tensor that is known to 237 bits.
+fn own_error(truth: &Truth, quantity: Quantity, exact: impl Fn(usize) -> Octuple) -> f64 {
+    let bounded = truth.get(quantity).unwrap();
+    let elements = bounded.value.iter().zip(&bounded.envelope).enumerate();
+    let ratio = |(index, (&value, &envelope)): (usize, (&f64, &f64))| {
+        let error = exact(index).minus(value).abs();
+        assert!(!error.is_nan(), "{} {index}", quantity.name());
+        if error == 0.0 { 0.0 } else { error / envelope }
+    };
+    elements.map(ratio).fold(0.0, f64::max)
+}
+
+#[test]
+fn the_oracles_own_error_is_far_inside_its_envelope() {
+    let mut worst = std::collections::BTreeMap::<Quantity, f64>::new();
+    for (seed, regime) in REGIMES.into_iter().enumerate() {
+        let problem = problem(regime, seed as u64, (1, 5, 4));
+        let truth = solve(&problem, &RoundingPlan::f32());
+        let mut record = |quantity: Quantity, error: f64| {
+            assert!(error < 1e-3, "{regime:?} {}: {error:e}", quantity.name());
+            let largest = worst.entry(quantity).or_default();
+            *largest = largest.max(error);
+        };
+        let out = forward(&problem, |input, index| Octuple::from_f64(problem.number(input, index)));
+        for (quantity, seen) in [
+            (Quantity::Y, &out.y),
+            (Quantity::Last, &out.last),
+            (Quantity::H, &out.h),
+            (Quantity::Eta, &out.eta),
+            (Quantity::Delta, &out.delta),
+        ] {
+            record(quantity, own_error(&truth, quantity, |index| seen[index]));
+        }
+        for (input, quantity) in GRADIENTS {
+            record(quantity, own_error(&truth, quantity, |index| derivative(&problem, input, index)));
+        }
+    }
+    for (quantity, error) in worst {
+        println!("{:17} {error:.1e} of its envelope", quantity.name());
+    }
 }

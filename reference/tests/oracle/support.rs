@@ -151,13 +151,8 @@ pub(crate) fn problem(
 }
 
 fn projections(regime: Regime, random: &mut Random, width: usize) -> Gates {
-    let block = if width > 16 {
-        16
-    } else if width.is_multiple_of(2) {
-        width / 2
-    } else {
-        width
-    };
+    let most = if width > 16 { 16 } else { width.div_ceil(2) };
+    let block = (1..=most).rev().find(|block| width.is_multiple_of(*block)).unwrap_or(1);
     let blocks = width / block;
     let scale = if regime == Regime::Huge { 1.0 } else { 1.0 / (block as f64).sqrt() };
     let weight = |random: &mut Random| {
