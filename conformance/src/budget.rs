@@ -47,6 +47,12 @@ impl<'a> Rule<'a> {
         self.ledger.limit(&self.subject.name, quantity.name(), self.regime)
     }
 
+    /// Whether rounding may decide on the sign of an infinity, see [`crate::measure::Expected`].
+    #[must_use]
+    pub fn either_infinity(&self) -> bool {
+        self.subject.kind.is_complex()
+    }
+
     /// The quantities that must be there.
     #[must_use]
     pub fn quantities(&self) -> &[Quantity] {

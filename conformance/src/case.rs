@@ -150,3 +150,59 @@ fn content_hash(problem: &Problem, storage: Storage) -> String {
     bytes.extend(problem.reset().into_iter().flatten().map(|&reset| u8::from(reset)));
     sha256_hex(&bytes)[..12].to_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn case(word: &str, storage: Storage) -> Case {
+        Case::generated(word.parse().unwrap(), storage).unwrap()
+    }
+
+    #[test]
+    fn tokens_are_stored_narrow_and_parameters_in_f32() {
+        for kind in Kind::ALL {
+            let case = case(&format!("{kind}/init:packed:nonzero:2x5x4:9"), Storage::Bf16);
+            assert!(!case.changes(&case.problem), "{kind}");
+            for tensor in case.problem.tensors() {
+                let fits = |storage: Storage| tensor.values.iter().all(|&v| storage.nearest(v) == v);
+                let narrow = tensor.role == Role::Token;
+                assert!(fits(Storage::F32) && fits(Storage::Bf16) == narrow, "{kind} {}", tensor.name);
+            }
+        }
+    }
+
+    #[test]
+    fn an_id_depends_on_kind_storage_and_every_tensor() {
+        for kind in Kind::ALL {
+            let case = case(&format!("{kind}/init:packed:nonzero:2x5x4:9"), Storage::F32);
+            let mut seen = vec![case.id.clone(), content_hash(&case.problem, Storage::Bf16)];
+            for at in 0..case.problem.tensors().len() {
+                let mut other = case.problem.clone();
+                let mut tensors = other.tensors_mut();
+                tensors[at].values.iter_mut().take(1).for_each(|v| *v += 1.0);
+                seen.push(content_hash(&other, Storage::F32));
+            }
+            let distinct: std::collections::BTreeSet<&String> = seen.iter().collect();
+            assert_eq!(distinct.len(), seen.len(), "{kind}");
+        }
+        let absent = case("init:packed:absent:2x5x4:9", Storage::F32);
+        let zero = case("init:packed:zero:2x5x4:9", Storage::F32);
+        assert_ne!(absent.id, zero.id);
+    }
+
+    #[test]
+    fn a_complex_decay_discards_where_both_parts_are_zero() {
+        let mut case = case("scan_complex/init:first:zero:1x3x4:1", Storage::F32);
+        assert!((0..4).all(|channel| case.discards(0, 0, channel) && !case.discards(0, 1, channel)));
+        let Problem::Scan(scan) = &mut case.problem else { panic!("not a scan") };
+        for tensor in &mut scan.tensors_mut() {
+            if tensor.name == "a" {
+                tensor.values[[0, 2, 1]] = 0.0;
+            }
+        }
+        assert!(!case.discards(0, 2, 1), "the imaginary part is not zero");
+        let gated = self::case("samu/init:last:zero:1x3x4:1", Storage::F32);
+        assert!(gated.discards(0, 2, 3) && !gated.discards(0, 1, 3));
+    }
+}

@@ -30,6 +30,9 @@ pub struct Record {
     pub verdict: Verdict,
     /// Figures of every tensor compared.
     pub tensors: Vec<TensorRecord>,
+    /// Components of states so near the kink of a ReLU that rounding decides on which side they are: their cotangent
+    /// is in the envelope.
+    pub undecided: usize,
 }
 
 /// Solves, runs, measures and judges one case.
@@ -73,7 +76,9 @@ pub fn examine_known(known: &mut Known<'_>, executor: &dyn Executor, ledger: &Le
     let subject = executor.subject();
     let rule = Rule::new(subject, case, ledger);
     let outcome = executor.run(case);
-    let judgement = judge(known.truth(&rule.plan), &outcome, &rule);
+    let truth = known.truth(&rule.plan);
+    let judgement = judge(truth, &outcome, &rule);
+    let undecided = truth.undecided();
     Record {
         kernel: subject.name.clone(),
         executor: executor.place(),
@@ -84,6 +89,7 @@ pub fn examine_known(known: &mut Known<'_>, executor: &dyn Executor, ledger: &Le
         storage: case.storage.name(),
         verdict: judgement.verdict,
         tensors: judgement.tensors,
+        undecided,
     }
 }
 

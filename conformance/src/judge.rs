@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::budget::Rule;
 use crate::executor::{Outcome, Output, runs_along_time};
-use crate::measure::{Measure, Profile, measure, profile};
+use crate::measure::{Expected, Measure, Profile, measure, profile};
 
 /// What is thought of one execution.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -123,11 +123,12 @@ fn compare(
     }
     let value: Vec<f64> = expected.value.iter().copied().collect();
     let envelope: Vec<f64> = expected.envelope.iter().copied().collect();
-    let measure = measure(computed, &value, &envelope);
+    let held = Expected { truth: &value, envelope: &envelope, either_infinity: rule.either_infinity() };
+    let measure = measure(computed, &held);
     let along_time = runs_along_time(quantity);
     let profile = measure.worst.as_ref().filter(|w| along_time && w.ratio > 1.0).and_then(|worst| {
         let channel = worst.index.get(2).copied().unwrap_or(0);
-        profile(computed, &value, &envelope, (*worst.index.first()?, channel), is_adjoint(quantity))
+        profile(computed, &held, (*worst.index.first()?, channel), is_adjoint(quantity))
     });
     Ok(TensorRecord {
         tensor: name,

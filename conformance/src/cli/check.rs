@@ -17,7 +17,7 @@ use crate::report::{failure_text, verdict_table};
 /// Judges a file of outputs that your own program computed from a case file.
 ///
 /// The outputs have the golden names (y, last_h, dx_direct, dx_total, dinput_gate_logits, da_gate_logits, da_param,
-/// dh0, ...) and are judged in the type in which they are stored; those that are missing are listed.
+/// dh0, ...; of complex states last_re, last_im, ...) and are judged in the type in which they are stored; those that are missing are listed.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example: plumbline check --case case.safetensors --actual out.safetensors --plan bf16"
@@ -33,7 +33,8 @@ pub(super) struct Check {
     /// exponentials by the hardware's ex2.
     #[arg(long, value_enum, default_value = "f32")]
     plan: Plan,
-    /// Kind of the case, where its names leave a choice: rglru_projected or rglru_logits.
+    /// Kind of the case, where its names leave a choice: rglru_projected, rglru_logits, rglru_complex,
+    /// rglru_complex_logits, samu, scan or scan_complex.
     #[arg(long)]
     kind: Option<Kind>,
 }

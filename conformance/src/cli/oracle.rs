@@ -12,9 +12,19 @@ use super::{CliError, Ending};
 
 /// Runs the oracle on a case file.
 ///
-/// Inputs and cotangents are named x, segment_pos, a_param, dy, dlast, h0 (optional), and either input_gate_w,
-/// input_gate_b, a_gate_w, a_gate_b or input_gate_logits, a_gate_logits. The outputs have the golden names (y, last_h,
-/// dx_direct, ...), each with an envelope.NAME beside it, all in float64.
+/// Names of inputs and cotangents, h0 being optional:
+///
+/// rglru: x, segment_pos, a_param, dy, dlast, h0, and either input_gate_w, input_gate_b, a_gate_w, a_gate_b or
+/// input_gate_logits, a_gate_logits;
+///
+/// rglru_complex: the same and a_imag_param, real parts in the first half of the last axis, imaginary in the second;
+///
+/// samu: x, segment_pos, nu_log, theta_log, phase_direction, radial_direction, phase_amplitude, radial_amplitude, dy,
+/// dlast_re, dlast_im, h0_re, h0_im;
+///
+/// scan: a, w, dy, dlast, h0; complex: a_re, a_im and so on.
+///
+/// The outputs have the golden names (y, last_h, dx_direct, ...), each with an envelope.NAME beside it, all in float64.
 #[derive(Debug, Args)]
 #[command(after_help = "Example: plumbline oracle --case case.safetensors --out truth.safetensors")]
 pub(super) struct Oracle {
@@ -24,7 +34,8 @@ pub(super) struct Oracle {
     /// File to write.
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
-    /// Kind of the case, where its names leave a choice: rglru_projected or rglru_logits.
+    /// Kind of the case, where its names leave a choice: rglru_projected, rglru_logits, rglru_complex,
+    /// rglru_complex_logits, samu, scan or scan_complex.
     #[arg(long)]
     kind: Option<Kind>,
     /// Take the case as a kernel of this plan does: inputs rounded to its storage type, its envelopes. Without it the
@@ -52,12 +63,12 @@ impl Oracle {
         }
         file.write(&self.out)?;
         let [b, l, w] = problem.shape().tokens();
-        writeln!(
-            out,
-            "{kind}, B {b}, L {l}, W {w}: {} tensors to {}",
-            truth.iter().count(),
-            self.out.display()
-        )?;
+        let masks = match truth.undecided() {
+            0 => String::new(),
+            undecided => format!(", {undecided} undecided ReLU masks"),
+        };
+        let (tensors, path) = (truth.iter().count(), self.out.display());
+        writeln!(out, "{kind}, B {b}, L {l}, W {w}: {tensors} tensors to {path}{masks}")?;
         Ok(Ending::Conforms)
     }
     /// The case file holds inputs that no run can give back.

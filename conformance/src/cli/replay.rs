@@ -24,7 +24,7 @@ use crate::strategy::Spec;
     after_help = "Example: plumbline replay 'near_one:packed:nonzero:2x33x65:1a2b' --kernel rglru_backward_serial_f32"
 )]
 pub(super) struct Replay {
-    /// The case as a failure names it: REGIME:LAYOUT:H0:BxLxW:SEED, golden:NAME, or a case file.
+    /// The case as a failure names it: [KIND/]REGIME:LAYOUT:H0:BxLxW:SEED, golden:NAME, or a case file.
     case: String,
     /// Kernel to run; may be given several times; all if none is named.
     #[arg(long)]

@@ -3,7 +3,7 @@
 mod figures;
 mod profile;
 
-pub use figures::{Measure, Worst, measure};
+pub use figures::{Expected, Measure, Worst, measure};
 pub use profile::{Growth, Profile, profile};
 
 use plumbline_fixtures::sha256_hex;

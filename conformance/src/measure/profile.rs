@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::Computed;
-use super::figures::element_ratio;
+use super::figures::Expected;
 
 /// What the ratio does from the first element beyond its envelope, in the direction in which the recurrence runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -50,8 +50,7 @@ pub struct Profile {
 #[must_use]
 pub fn profile(
     computed: &Computed,
-    truth: &[f64],
-    envelope: &[f64],
+    expected: &Expected<'_>,
     (batch, channel): (usize, usize),
     reversed: bool,
 ) -> Option<Profile> {
@@ -62,7 +61,7 @@ pub fn profile(
     };
     let ratio = |t: usize| {
         let i = (batch * length + t) * width + channel;
-        Some(element_ratio(*computed.values.get(i)?, *truth.get(i)?, *envelope.get(i)?, computed))
+        Some(expected.at(i)?.ratio(*computed.values.get(i)?, computed))
     };
     let mut steps: Vec<(usize, f64)> = (0..length).filter_map(|t| Some((t, ratio(t)?))).collect();
     if reversed {
@@ -101,7 +100,8 @@ mod tests {
         let values = errors.to_vec();
         let computed = Computed { storage: Storage::F32, shape: vec![1, errors.len(), 1], values };
         let (truth, envelope) = (vec![0.0; errors.len()], vec![1.0; errors.len()]);
-        profile(&computed, &truth, &envelope, (0, 0), reversed)
+        let expected = Expected { truth: &truth, envelope: &envelope, either_infinity: false };
+        profile(&computed, &expected, (0, 0), reversed)
     }
 
     #[test]
@@ -121,7 +121,8 @@ mod tests {
     fn a_control_has_one_channel() {
         let computed =
             Computed { storage: Storage::F32, shape: vec![2, 3], values: vec![0.0, 0.0, 0.0, 0.0, 9.0, 9.0] };
-        let of_row = |row| profile(&computed, &[0.0; 6], &[1.0; 6], (row, 0), false);
+        let expected = Expected { truth: &[0.0; 6], envelope: &[1.0; 6], either_infinity: false };
+        let of_row = |row| profile(&computed, &expected, (row, 0), false);
         assert_eq!((of_row(0), of_row(1).unwrap().first), (None, 1));
     }
 

@@ -72,6 +72,14 @@ fn suspect(record: &Record) -> Option<&'static str> {
         Some("dl, the log-decay's gradient, or the recurrence gate: lambda is right, since dx is")
     } else if only(&[Quantity::Du]) {
         Some("the input gate's derivative g (1 - g): lambda is right, since dx is")
+    } else if only(&[Quantity::Y]) && record.tensors.iter().any(|t| t.quantity == Quantity::H) {
+        Some("the output function: the states are right")
+    } else if only(&[Quantity::DxTotal]) {
+        Some("what x does through the projections: its direct gradient is right")
+    } else if only(&[Quantity::DaImag]) {
+        Some("the phase parameter's sum over batch and time: dv, which shares the phase's gradient, is right")
+    } else if only(&[Quantity::Da]) {
+        Some("the product of lambda with the conjugate of the state before: lambda is right, since dw is")
     } else if only(&[Quantity::Dx]) {
         Some("the factors g n of dx: lambda is right, since du is")
     } else if has(Quantity::Dx) && has(Quantity::Du) {

@@ -23,6 +23,8 @@ pub struct Counters {
     pub elements: usize,
     /// Elements without a finite envelope, not compared.
     pub unbounded: usize,
+    /// Components of states that rounding puts on one side of a ReLU's kink or the other.
+    pub undecided: usize,
 }
 
 impl Counters {
@@ -37,6 +39,7 @@ impl Counters {
                 Verdict::NotJudged(_) => counters.not_judged += 1,
             }
             counters.elements += record.elements();
+            counters.undecided += record.undecided;
             counters.unbounded += record.tensors.iter().map(|t| t.measure.unbounded).sum::<usize>();
             counters
         })
@@ -103,10 +106,12 @@ fn short(ulp: f64) -> String {
 }
 
 fn counts(c: Counters) -> String {
-    let Counters { cases, conform, deviate, not_judged, elements, unbounded } = c;
+    let Counters { cases, conform, deviate, not_judged, elements, unbounded, undecided } = c;
+    // Only outputs through a ReLU have masks at all.
+    let masks = if undecided > 0 { format!(", {undecided} undecided ReLU masks") } else { String::new() };
     format!(
         "{cases} cases: {conform} conform, {deviate} deviate, {not_judged} not judged; {elements} elements compared, \
-         {unbounded} without a finite envelope\n"
+         {unbounded} without a finite envelope{masks}\n"
     )
 }
 
