@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use ndarray::{Array, Array2, Dimension};
-use plumbline_fixtures::sha256_hex;
-use plumbline_reference::{Gates, Problem, ProblemError, Quantity, RoundingPlan, solve};
+use ndarray::Array2;
+use plumbline_fixtures::{Kind, sha256_hex};
+use plumbline_reference::{Problem, ProblemError, Quantity, Role, evaluate, rglru};
 
 use crate::storage::Storage;
 use crate::strategy::{Regime, Spec};
@@ -55,11 +55,11 @@ pub struct Case {
     pub id: String,
     /// What to replay.
     pub origin: Origin,
-    /// Type of `x`, `u`, `v`, `dy` and of the outputs of their kind.
+    /// Type of the tensors with a number for each token and channel.
     pub storage: Storage,
     /// The inputs, rounded.
     pub problem: Problem,
-    /// `segment_pos[B, L]`: 0 at a reset, anything else elsewhere.
+    /// `segment_pos[B, L]`: 0 at a reset, anything else elsewhere; in a scan, which has no resets, 0 nowhere.
     pub segment_pos: Array2<i32>,
 }
 
@@ -69,31 +69,32 @@ impl Case {
     /// # Errors
     /// Never for a spec that was parsed or generated; a batch or width of 0 does not make a problem.
     pub fn generated(spec: Spec, storage: Storage) -> Result<Self, ProblemError> {
-        let draft = spec.draft();
-        let problem = Problem::new(draft.inputs)?;
-        Self::build(Origin::Generated(spec), problem, draft.segment_pos, storage)
+        let draft = spec.draft()?;
+        Ok(Self::build(Origin::Generated(spec), draft.problem, draft.segment_pos, storage))
     }
 
     /// Builds a case of given inputs, rounding them to where they are stored.
-    ///
-    /// # Errors
-    /// Never for a problem that was checked; rounding keeps its shapes.
-    pub fn of_problem(origin: Origin, problem: Problem, storage: Storage) -> Result<Self, ProblemError> {
-        let segment_pos = problem.inputs().reset.mapv(|reset| i32::from(!reset));
+    #[must_use]
+    pub fn of_problem(origin: Origin, problem: Problem, storage: Storage) -> Self {
+        let shape = problem.shape();
+        let everywhere = Array2::ones((shape.batch, shape.length));
+        let segment_pos = problem.reset().map_or(everywhere, |reset| reset.mapv(|reset| i32::from(!reset)));
         Self::build(origin, problem, segment_pos, storage)
     }
 
-    /// Replaces gate projections by the logits that they give, for kernels that take logits.
+    /// Replaces the gate projections of an RG-LRU problem by the logits that they give, for kernels that take logits.
+    /// Any other problem stays as it is.
     ///
     /// # Errors
     /// Never for a problem that was checked.
     pub fn with_given_logits(problem: Problem) -> Result<Problem, ProblemError> {
-        let truth = solve(&problem, &RoundingPlan::exact());
-        let logits = |q| truth.get(q).and_then(|b| b.value.clone().into_dimensionality().ok());
+        let Problem::Rglru(layer) = &problem else { return Ok(problem) };
+        let mut inputs = layer.inputs().clone();
+        let values = evaluate(&problem);
+        let logits = |q| values.get(q).and_then(|value| value.clone().into_dimensionality().ok());
         let (Some(u), Some(v)) = (logits(Quantity::U), logits(Quantity::V)) else { return Ok(problem) };
-        let mut inputs = problem.into_inputs();
-        inputs.gates = Gates::Logits { u, v };
-        Problem::new(inputs)
+        inputs.gates = rglru::Gates::Logits { u, v };
+        Ok(rglru::Problem::new(inputs)?.into())
     }
 
     /// Whether rounding changed the inputs of this problem.
@@ -102,78 +103,50 @@ impl Case {
         content_hash(problem, self.storage) != self.id
     }
 
-    fn build(
-        origin: Origin,
-        problem: Problem,
-        segment_pos: Array2<i32>,
-        storage: Storage,
-    ) -> Result<Self, ProblemError> {
-        let problem = rounded(problem, storage)?;
+    /// Whether channel `channel` discards its state at a token: at a reset, or where the decay of a scan is 0.
+    #[must_use]
+    pub fn discards(&self, batch: usize, token: usize, channel: usize) -> bool {
+        let Problem::Scan(scan) = &self.problem else {
+            return self.segment_pos.get((batch, token)) == Some(&0);
+        };
+        let width = self.problem.shape().width;
+        let half = if Kind::of(&self.problem).is_complex() { width / 2 } else { width };
+        let parts = (channel % half..width).step_by(half);
+        parts.into_iter().all(|part| scan.inputs().a.get((batch, token, part)) == Some(&0.0))
+    }
+
+    fn build(origin: Origin, mut problem: Problem, segment_pos: Array2<i32>, storage: Storage) -> Self {
+        round(&mut problem, storage);
         let id = content_hash(&problem, storage);
-        Ok(Self { id, origin, storage, problem, segment_pos })
+        Self { id, origin, storage, problem, segment_pos }
     }
 }
 
-/// Large tensors in the storage type, states and parameters in f32.
-fn rounded(problem: Problem, storage: Storage) -> Result<Problem, ProblemError> {
+/// Tokens in the storage type; states, parameters and controls in f32 beside anything narrower.
+fn round(problem: &mut Problem, storage: Storage) {
     let small = if storage == Storage::F64 { Storage::F64 } else { Storage::F32 };
-    let mut inputs = problem.into_inputs();
-    round(&mut inputs.x, storage);
-    round(&mut inputs.dy, storage);
-    match &mut inputs.gates {
-        Gates::Logits { u, v } => {
-            round(u, storage);
-            round(v, storage);
-        }
-        Gates::Projected { wi, bi, wr, br } => {
-            round(wi, small);
-            round(wr, small);
-            round(bi, small);
-            round(br, small);
-        }
+    for mut tensor in problem.tensors_mut() {
+        let storage = match tensor.role {
+            Role::Token => storage,
+            Role::Parameter => small,
+        };
+        tensor.values.mapv_inplace(|value| storage.nearest(value));
     }
-    round(&mut inputs.a_param, small);
-    round(&mut inputs.dlast, small);
-    if let Some(h0) = &mut inputs.h0 {
-        round(h0, small);
-    }
-    Problem::new(inputs)
-}
-
-fn round<D: Dimension>(values: &mut Array<f64, D>, storage: Storage) {
-    values.mapv_inplace(|value| storage.nearest(value));
 }
 
 fn content_hash(problem: &Problem, storage: Storage) -> String {
-    let inputs = problem.inputs();
-    let shape = problem.shape();
     let mut bytes = storage.name().as_bytes().to_vec();
-    bytes.extend(
-        [shape.batch, shape.length, shape.width].map(|n| n as u64).into_iter().flat_map(u64::to_le_bytes),
-    );
-    let mut add = |values: &mut dyn Iterator<Item = &f64>| {
-        let start = bytes.len();
-        bytes.extend(values.flat_map(|v| v.to_bits().to_le_bytes()));
-        // The length keeps an absent tensor apart from its neighbours.
-        bytes.extend(((bytes.len() - start) as u64).to_le_bytes());
-    };
-    add(&mut inputs.x.iter());
-    match &inputs.gates {
-        Gates::Logits { u, v } => {
-            add(&mut u.iter());
-            add(&mut v.iter());
-        }
-        Gates::Projected { wi, bi, wr, br } => {
-            add(&mut wi.iter());
-            add(&mut bi.iter());
-            add(&mut wr.iter());
-            add(&mut br.iter());
-        }
+    bytes.extend(Kind::of(problem).name().as_bytes());
+    let number = |bytes: &mut Vec<u8>, n: usize| bytes.extend((n as u64).to_le_bytes());
+    for n in problem.shape().tokens() {
+        number(&mut bytes, n);
     }
-    add(&mut inputs.a_param.iter());
-    add(&mut inputs.h0.iter().flatten());
-    add(&mut inputs.dy.iter());
-    add(&mut inputs.dlast.iter());
-    bytes.extend(inputs.reset.iter().map(|&reset| u8::from(reset)));
+    for tensor in problem.tensors() {
+        // Name and length keep an absent tensor apart from its neighbours.
+        bytes.extend(tensor.name.as_bytes());
+        number(&mut bytes, tensor.values.len());
+        bytes.extend(tensor.values.iter().flat_map(|v| v.to_bits().to_le_bytes()));
+    }
+    bytes.extend(problem.reset().into_iter().flatten().map(|&reset| u8::from(reset)));
     sha256_hex(&bytes)[..12].to_owned()
 }

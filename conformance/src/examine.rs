@@ -1,6 +1,6 @@
 //! One case in, one record out: the same straight line for the tests, `gate`, `check` and `replay`.
 
-use plumbline_reference::solve;
+use plumbline_reference::{RoundingPlan, Truth, solve};
 use serde::Serialize;
 
 use crate::budget::Rule;
@@ -35,11 +35,45 @@ pub struct Record {
 /// Solves, runs, measures and judges one case.
 #[must_use]
 pub fn examine(case: &Case, executor: &dyn Executor, ledger: &Ledger) -> Record {
+    examine_known(&mut Known::new(case), executor, ledger)
+}
+
+/// A case and what is known of its truth: one solution for each plan, however many executors declare it.
+pub struct Known<'a> {
+    case: &'a Case,
+    truths: Vec<(RoundingPlan, Truth)>,
+}
+
+impl<'a> Known<'a> {
+    /// Nothing is known yet.
+    #[must_use]
+    pub fn new(case: &'a Case) -> Self {
+        Self { case, truths: Vec::new() }
+    }
+
+    /// The case.
+    #[must_use]
+    pub fn case(&self) -> &'a Case {
+        self.case
+    }
+
+    fn truth(&mut self, plan: &RoundingPlan) -> &Truth {
+        let place = self.truths.iter().position(|(known, _)| known == plan).unwrap_or_else(|| {
+            self.truths.push((*plan, solve(&self.case.problem, plan)));
+            self.truths.len() - 1
+        });
+        &self.truths[place].1
+    }
+}
+
+/// The same as [`examine`], for several executors on one case.
+#[must_use]
+pub fn examine_known(known: &mut Known<'_>, executor: &dyn Executor, ledger: &Ledger) -> Record {
+    let case = known.case;
     let subject = executor.subject();
     let rule = Rule::new(subject, case, ledger);
-    let truth = solve(&case.problem, &rule.plan);
     let outcome = executor.run(case);
-    let judgement = judge(&truth, &outcome, &rule);
+    let judgement = judge(known.truth(&rule.plan), &outcome, &rule);
     Record {
         kernel: subject.name.clone(),
         executor: executor.place(),

@@ -4,7 +4,7 @@ use plumbline_reference::{Bound, Quantity, Truth};
 use serde::Serialize;
 
 use crate::budget::Rule;
-use crate::executor::{Outcome, Output, is_elementwise};
+use crate::executor::{Outcome, Output, runs_along_time};
 use crate::measure::{Measure, Profile, measure, profile};
 
 /// What is thought of one execution.
@@ -124,10 +124,10 @@ fn compare(
     let value: Vec<f64> = expected.value.iter().copied().collect();
     let envelope: Vec<f64> = expected.envelope.iter().copied().collect();
     let measure = measure(computed, &value, &envelope);
-    let along_time = is_elementwise(quantity);
+    let along_time = runs_along_time(quantity);
     let profile = measure.worst.as_ref().filter(|w| along_time && w.ratio > 1.0).and_then(|worst| {
-        let &[batch, _, channel] = worst.index.as_slice() else { return None };
-        profile(computed, &value, &envelope, (batch, channel), is_adjoint(quantity))
+        let channel = worst.index.get(2).copied().unwrap_or(0);
+        profile(computed, &value, &envelope, (*worst.index.first()?, channel), is_adjoint(quantity))
     });
     Ok(TensorRecord {
         tensor: name,
@@ -143,7 +143,8 @@ fn compare(
 
 /// Whether a quantity is driven by the adjoint, which runs from the last step to the first.
 fn is_adjoint(quantity: Quantity) -> bool {
-    !matches!(quantity, Quantity::Y | Quantity::Last | Quantity::U | Quantity::V)
+    use Quantity::{Delta, Eta, H, Last, U, V, Y};
+    !matches!(quantity, Y | Last | U | V | H | Eta | Delta)
 }
 
 /// A ratio as people read it: three digits after the point while they matter.

@@ -7,11 +7,19 @@ use crate::plan::Rounding;
 
 /// Rounding of a real product, in unit roundoffs.
 const K_PRODUCT: f64 = 1.0;
-/// Rounding of a complex product, in unit roundoffs of its modulus: `sqrt(5)` is the sharp bound for the product of two
-/// sums of two products (Brent, Percival and Zimmermann, Math. Comp. 76, 2007).
-const K_COMPLEX_PRODUCT: f64 = 2.236_067_977_499_79;
+/// Rounding of a complex product, in unit roundoffs of its modulus: `4 / sqrt(3)`. With `a = cos p + i sin p` and `c`
+/// likewise, and every product and sum off by `u`, the worst case is `p = q` with
+/// `|error|^2 = (2 u cos^2 p)^2 + (2 u sin 2p)^2`, largest at `cos^2 p = 2/3`. (If no operation errs the worst way twice, as
+/// with rounding to nearest, it is `sqrt(5)`: Brent, Percival and Zimmermann, Math. Comp. 76, 2007.)
+pub(crate) const K_COMPLEX_PRODUCT: f64 = 2.309_401_076_758_503;
 /// Rounding of a sum, real or, by components, complex.
 const K_SUM: f64 = 1.0;
+/// Roundings that a term goes through when a product is added to it: fused, a complex product comes in two parts.
+const K_COMPLEX_ENTRY: f64 = 2.0;
+/// Underflows of a real step: the product and the sum.
+const FLUSHES: f64 = 2.0;
+/// Underflows of a complex step: in each component two products, their difference, and the sum with the write.
+const COMPLEX_FLUSHES: f64 = 4.0 * std::f64::consts::SQRT_2;
 
 /// The arithmetic of a scan.
 #[derive(Clone, Copy, Debug)]
@@ -20,24 +28,28 @@ pub(crate) struct Carry {
     /// Roundings for each step that a term is carried: a chunk summary multiplies decays that a serial scan never
     /// multiplies, and adds states that it never adds.
     step: f64,
-    /// Sums that a term can go through beyond one per step: in a tree the newest term of all goes through one
+    /// Roundings that a term can go through beyond one per step: in a tree the newest term of all goes through one
     /// addition per level, and one more where the initial state comes in. Charged once in a term's life.
     levels: f64,
+    /// Underflows in each step.
+    flushes: f64,
 }
 
 impl Carry {
     pub(crate) fn real(rounding: Rounding, length: usize) -> Self {
-        Self::new(rounding, length, K_PRODUCT)
+        Self { rounding, step: K_PRODUCT + K_SUM, levels: levels(length), flushes: FLUSHES }
     }
 
     pub(crate) fn complex(rounding: Rounding, length: usize) -> Self {
-        Self::new(rounding, length, K_COMPLEX_PRODUCT)
+        // A term is added once for each step that it is carried: that is charged with the size of the state.
+        let levels = K_COMPLEX_ENTRY * (levels(length) + 1.0) - K_SUM;
+        Self { rounding, step: K_COMPLEX_PRODUCT, levels, flushes: COMPLEX_FLUSHES }
     }
+}
 
-    fn new(rounding: Rounding, length: usize, product: f64) -> Self {
-        let levels = f64::from(length.max(1).next_power_of_two().ilog2());
-        Self { rounding, step: product + K_SUM, levels }
-    }
+/// Levels of a tree over so many steps.
+fn levels(length: usize) -> f64 {
+    f64::from(length.max(1).next_power_of_two().ilog2())
 }
 
 /// The magnitude of a rounded factor or term, and how far it may be off.
@@ -85,7 +97,7 @@ impl<N: Number> Carried<N> {
     /// `A state + w`, for a true state of magnitude `state`.
     #[inline(always)]
     pub(crate) fn step(self, state: N, decay: Size<N>, write: Size<N>, carry: Carry) -> Self {
-        let Carry { rounding, step, levels } = carry;
+        let Carry { rounding, step, levels, flushes } = carry;
         let rate = decay.size + decay.error;
         let kept = rate * self.size;
         let size = kept + write.size + write.error;
@@ -100,8 +112,8 @@ impl<N: Number> Carried<N> {
         let once = (size + inherited).times(K_SUM) + write.size.times(levels * grown);
         let error = inherited
             + (kept.times(step) + once).times(rounding.unit)
-            + (N::one() + peak).times(step * rounding.underflow);
-        let error = overflowing(error, size, rounding);
+            + (N::one() + peak).times(flushes * rounding.underflow);
+        let error = overflowing(error, size + error, rounding);
         Self { size, error, given: decay.size * self.given + local, local, peak }
     }
 }

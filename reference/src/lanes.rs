@@ -1,6 +1,11 @@
 //! Eight doubles side by side, so that neighbouring channels share one stream of instructions; what is computed with
 //! them is left to the families.
 
+#![expect(
+    clippy::needless_range_loop,
+    reason = "plain loops over all lanes are what becomes one instruction"
+)]
+
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 use crate::number::Number;
@@ -283,7 +288,7 @@ mod tests {
     #[test]
     fn every_lane_goes_its_own_way() {
         let numbers = Lanes::new([-3.0, -1.0, 0.0, 1.0, f64::NAN, 2.0, -0.5, 7.0]);
-        let picked = numbers.if_less(Lanes::ZERO, -numbers, Lanes::from_f64(9.0)).numbers();
+        let picked = *numbers.if_less(Lanes::ZERO, -numbers, Lanes::from_f64(9.0)).numbers();
         assert_eq!(picked, [3.0, 1.0, 9.0, 9.0, 9.0, 9.0, 0.5, 9.0]);
         assert!(
             !numbers.all_less(100.0)

@@ -17,9 +17,11 @@
 //! | [`plan`] | what a kernel rounds, and how |
 //! | [`truth`] | values and envelopes by [`Quantity`] |
 //! | [`scalar`] | sigmoid, softplus, `1 - exp(2l)`, the clipped derivative of the square root |
+//! | [`mod@number`], [`pair`] | what a recurrence computes with, real and complex |
 //! | [`near`] | a number with an error bound: the arithmetic of the envelope |
 //! | [`scan`] | the primitive `h_t = A_t h_{t-1} + w_t`, real or complex |
 //! | [`rglru`] | the recurrence of the Griffin paper (arXiv 2402.19427): forward, backward, projections |
+//! | [`rglru_complex`] | the same with a complex decay and state |
 //! | [`witness`] | a second, independent derivation in double-double arithmetic, for short problems |
 //! | [`staged`] | the same recurrence really rounded, and the wrong oracles that a gate must catch |
 //!
@@ -51,6 +53,7 @@ mod carry;
 mod lanes;
 pub mod near;
 pub mod number;
+pub mod pair;
 pub mod plan;
 pub mod problem;
 pub mod rglru;

@@ -73,26 +73,44 @@ impl<N: Number> Near<N> {
 #[must_use]
 #[inline(always)]
 pub fn product<N: Number, const K: usize>(factors: [Near<N>; K], rounding: Rounding) -> Near<N> {
+    product_of(factors, K, rounding)
+}
+
+/// The same for factors that do not stand in one array, `count` of them.
+#[inline(always)]
+pub(crate) fn product_of<N: Number>(
+    factors: impl IntoIterator<Item = Near<N>>,
+    count: usize,
+    rounding: Rounding,
+) -> Near<N> {
     let one = N::one();
-    let (mut value, mut error, mut large) = (one, N::zero(), one);
+    // A NaN counts as 1 here; it is in the error.
+    let at_least_one = |magnitude: N| one.if_less(magnitude, magnitude, one);
+    let mut factors = factors.into_iter();
+    let Near { mut value, mut error } = factors.next().unwrap_or(Near::exact(one));
+    let mut large = at_least_one(value.abs() + error);
     for factor in factors {
         let magnitude = factor.value.abs() + factor.error;
         error = error * magnitude + value.abs() * factor.error;
         value = value * factor.value;
-        // A NaN counts as 1 here; it is in the error.
-        large = large * N::pick(one.less(magnitude), magnitude, one);
+        large = large * at_least_one(magnitude);
     }
-    let roundings = (K - 1) as f64;
+    let roundings = (count - 1) as f64;
     let error = error
         + (value.abs() + error).times(roundings * rounding.unit)
         + large.times(roundings * rounding.underflow);
     Near { value, error: overflowing(error, large, rounding) }
 }
 
-/// `error`, or infinity where `magnitude` may overflow.
+/// Roundings, at most, by which what has the magnitude of a bound may still grow: the factors of a product.
+const LAST_ROUNDINGS: f64 = 8.0;
+
+/// `error`, or infinity where `magnitude` may overflow: it need not be beyond the largest number, if a rounding can take it
+/// there.
 #[inline(always)]
 pub(crate) fn overflowing<N: Number>(error: N, magnitude: N, rounding: Rounding) -> N {
-    N::pick(N::from_f64(rounding.overflow).less(magnitude), N::from_f64(f64::INFINITY), error)
+    let largest = rounding.overflow * (1.0 - LAST_ROUNDINGS * rounding.unit);
+    N::pick(N::from_f64(largest).less(magnitude), N::from_f64(f64::INFINITY), error)
 }
 
 #[cfg(test)]
@@ -119,6 +137,12 @@ mod tests {
     fn a_partial_product_may_overflow_before_it_shrinks() {
         let p = product([Near::exact(1e30), Near::exact(1e20), Near::exact(1e-30)], Rounding::F32);
         assert_eq!(p.envelope(), f64::INFINITY);
+    }
+
+    #[test]
+    fn a_rounding_may_take_a_number_over_the_edge() {
+        assert_eq!(Near::exact(65500.0).rounded(Rounding::F16).envelope(), f64::INFINITY);
+        assert!(Near::exact(65000.0).rounded(Rounding::F16).envelope() < 40.0);
     }
 
     #[test]

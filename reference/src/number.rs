@@ -95,6 +95,16 @@ pub trait Number:
     }
 }
 
+/// What a forward pass returns, in the numbers it was run with: both row-major, in the shapes that
+/// [`crate::Quantity`] states.
+#[derive(Clone, Debug)]
+pub struct Outputs<N> {
+    /// Output `y`, `[B, L, W]`.
+    pub y: Vec<N>,
+    /// Final state, `[B, W]`.
+    pub last: Vec<N>,
+}
+
 impl Number for f64 {
     type Mask = bool;
 

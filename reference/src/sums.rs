@@ -3,7 +3,7 @@
 
 use crate::near::{Near, overflowing};
 use crate::number::Number;
-use crate::plan::{Reduction, Rounding};
+use crate::plan::{Chain, Reduction, Rounding};
 use crate::truth::Bound;
 
 /// Standard deviations in the bound for a long chain of additions (Higham and Mary 2019, their lambda): one
@@ -21,7 +21,7 @@ const LAMBDA: f64 = 6.0;
 pub(crate) fn summed(inherited: f64, size: f64, additions: usize, repeats: f64, rounding: Rounding) -> f64 {
     let chain = chain_units(additions, repeats);
     let error = inherited * (1.0 + chain * rounding.unit) + chain * rounding.unit * size;
-    overflowing(error, size + inherited, rounding)
+    overflowing(error, size + error, rounding)
 }
 
 /// 1 if a term repeats the one before it, else 0.
@@ -36,6 +36,14 @@ pub(crate) fn repeats<N: Number>(before: N, term: N, count: usize, rounding: Rou
     let near = N::pick(place.less((term - before).abs()), zero, N::one());
     // Also where the term is NaN.
     N::pick(zero.less(size), near, zero)
+}
+
+/// The largest sum that some of the terms can have, of which all have the sum `value` and magnitudes that add up to
+/// `size`: every partial sum lies between that of the negative terms and that of the positive ones, in any order of
+/// additions. It may stand for `size` where each addition of a chain is counted by itself; of a shorter chain, all
+/// additions at one depth are counted as one, and together they may reach `size`.
+pub(crate) fn reachable(value: f64, size: f64, chain: Chain) -> f64 {
+    if chain == Chain::Terms { (value.abs() + size) / 2.0 } else { size }
 }
 
 /// The error of a dot product of `terms` terms and a bias, as [`summed`]; one more unit for the product.

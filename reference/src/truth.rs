@@ -3,8 +3,10 @@
 
 use ndarray::ArrayD;
 
-/// The outputs and gradients of the recurrence. "Gradient of P" is
-/// `d(sum(y * dy) + sum(last * dlast)) / dP`.
+/// The outputs and gradients of the recurrences. "Gradient of P" is `d(sum(y * dy) + sum(last * dlast)) / dP`.
+///
+/// Shapes are those of RG-LRU; in its complex form there is one logit and one parameter for two numbers: `[B, L, M]` and
+/// `[M]` with `M = W / 2`, `[H, K, K/2]` and `[H, K/2]` of the projections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Quantity {
     /// Output `y = h`, `[B, L, W]`.
@@ -35,7 +37,7 @@ pub enum Quantity {
     Dwr,
     /// Gradient of the recurrence-gate bias, `[H, K]`; only with projections.
     Dbr,
-    /// State before the output function, `[B, L, W]`; SAMU only, where `y` is its ReLU.
+    /// State before the output function, `[B, L, W]`; SAMU only, where `y` is its positive part.
     H,
     /// Radial control, `[B, L]`; SAMU only.
     Eta,
@@ -187,12 +189,24 @@ pub struct Bounded {
 #[derive(Clone, Debug)]
 pub struct Truth {
     entries: Vec<(Quantity, Bounded)>,
+    undecided: usize,
 }
 
 impl Truth {
     pub(crate) fn new(mut entries: Vec<(Quantity, Bounded)>) -> Self {
         entries.sort_by_key(|(quantity, _)| *quantity);
-        Self { entries }
+        Self { entries, undecided: 0 }
+    }
+
+    pub(crate) fn with_undecided(self, undecided: usize) -> Self {
+        Self { undecided, ..self }
+    }
+
+    /// Elements of `h` so near the kink of the ReLU that an honest kernel may see either side: there the cotangent is
+    /// known only up to itself, and the envelopes of the gradients say so. 0 without a ReLU.
+    #[must_use]
+    pub fn undecided(&self) -> usize {
+        self.undecided
     }
 
     /// The tensor of one quantity, if the problem has it.

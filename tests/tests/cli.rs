@@ -5,8 +5,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use plumbline_conformance::case::Case;
 use plumbline_conformance::cli;
-use plumbline_fixtures::{Kind, Tensor, TensorFile, root};
+use plumbline_conformance::storage::Storage;
+use plumbline_conformance::strategy::Spec;
+use plumbline_fixtures::{Kind, Tensor, TensorFile, problem_to_file, root};
 use proptest::prelude::*;
 
 struct Done {
@@ -38,7 +41,7 @@ fn oracle_writes_every_output_with_its_envelope_and_check_accepts_it() {
     let done = plumbline(&["oracle", "--case", &case, "--out", path.to_str().unwrap()]);
     assert_eq!((done.code, done.err.as_str()), (0, ""), "{}", done.out);
     let truth = TensorFile::read(&path).unwrap();
-    for name in Kind::RglruProjected.outputs() {
+    for name in Kind::RglruProjected.output_names() {
         let value = truth.get(name).unwrap_or_else(|| panic!("{name}"));
         let envelope = truth.get(&format!("envelope.{name}")).unwrap_or_else(|| panic!("envelope.{name}"));
         assert_eq!(value.shape(), envelope.shape(), "{name}");
@@ -51,9 +54,9 @@ fn oracle_writes_every_output_with_its_envelope_and_check_accepts_it() {
 fn outputs_of(name: &str) -> TensorFile {
     let stored = TensorFile::read(golden(name)).unwrap();
     let mut outputs = TensorFile::new("out");
-    for output in Kind::RglruProjected.outputs() {
+    for output in Kind::recognise(&stored).unwrap().output_names() {
         if let Some(tensor) = stored.get(output) {
-            outputs.insert(*output, tensor.clone());
+            outputs.insert(output, tensor.clone());
         }
     }
     outputs
@@ -114,7 +117,7 @@ fn bad_arguments_end_with_two_and_a_message() {
         (&["gate", "--cases", "many"], "expected a number from 0 to 1000000, found `many`"),
         (&["gate", "--cases", "18446744073709551615"], "expected a number from 0 to 1000000"),
         (&["ledger", "record", "--cases", "0"], "expected a number from 13"),
-        (&["replay", "init:none"], "expected REGIME:LAYOUT:H0:BxLxW:SEED"),
+        (&["replay", "init:none"], "expected [KIND/]REGIME:LAYOUT:H0:BxLxW:SEED"),
         (&["replay", "golden:nothing"], "nothing"),
         (&["oracle", "--case", "/nonexistent.safetensors", "--out", "/tmp/x"], "/nonexistent.safetensors"),
         (&["frobnicate"], "unrecognized subcommand"),
@@ -177,11 +180,84 @@ fn the_case_is_never_overwritten() {
     assert_eq!(fs::read(&path).unwrap(), bytes);
 }
 
+/// A file of a generated case of each kind.
+fn case_of(kind: Kind, folder: &Path) -> PathBuf {
+    let word = if kind == Kind::RglruLogits { String::new() } else { format!("{kind}/") };
+    let spec: Spec = format!("{word}init:packed:nonzero:2x19x6:5").parse().unwrap();
+    let path = folder.join(format!("{kind}.safetensors"));
+    let case = Case::generated(spec, Storage::F32).unwrap();
+    problem_to_file("case", &case.problem).write(&path).unwrap();
+    path
+}
+
 #[test]
-fn samu_cases_are_refused_in_words() {
-    let done = plumbline(&["oracle", "--case", &golden("samu_v01_init_len1"), "--out", "/nonexistent/x"]);
-    assert_eq!(done.code, 2);
-    assert!(done.err.contains("expected kind rglru_projected or rglru_logits, found samu"), "{}", done.err);
+fn oracle_and_check_take_every_kind() {
+    for kind in Kind::ALL {
+        let folder = tempfile::tempdir().unwrap();
+        let case = case_of(kind, folder.path());
+        let (case, out) = (case.to_str().unwrap(), folder.path().join("out.safetensors"));
+        let out = out.to_str().unwrap();
+        let done = plumbline(&["oracle", "--case", case, "--out", out]);
+        assert_eq!((done.code, done.err.as_str()), (0, ""), "{}", done.out);
+        assert!(done.out.starts_with(&format!("{kind}, B 2, L 19, W 6: {} tensors", kind.outputs().len())));
+
+        let mut truth = TensorFile::read(out).unwrap();
+        let names = kind.output_names();
+        for name in &names {
+            let (value, envelope) = (truth.require(name), truth.require(&format!("envelope.{name}")));
+            assert_eq!(value.unwrap().shape(), envelope.unwrap().shape(), "{kind} {name}");
+        }
+        let check = |file: &TensorFile| {
+            file.write(out).unwrap();
+            plumbline(&["check", "--case", case, "--actual", out, "--kind", kind.name()])
+        };
+        let done = check(&truth);
+        assert_eq!((done.code, done.err.as_str()), (0, ""), "{}", done.out);
+        assert!(!done.out.contains("not judged:"), "{}", done.out);
+
+        let changed = *names.last().unwrap();
+        let quantity = kind.quantity_of(changed).unwrap().name();
+        let tensor = truth.require(changed).unwrap();
+        let values: Vec<f64> = tensor.values().iter().map(|value| value * 1.01).collect();
+        let values = ndarray::ArrayD::from_shape_vec(tensor.shape(), values).unwrap();
+        truth.insert(changed, Tensor::from_f64(&values));
+        let done = check(&truth);
+        assert_eq!(done.code, 1, "{}{}", done.out, done.err);
+        assert!(done.out.contains(&format!("{quantity} BEYOND")), "{}", done.out);
+        assert!(done.out.contains("y within"), "{}", done.out);
+    }
+}
+
+#[test]
+fn half_a_complex_tensor_is_named() {
+    let name = "samu_v05_init_first_h0";
+    let (_folder, path) = scratch("out.safetensors");
+    let mut outputs = outputs_of(name);
+    let check = |outputs: &TensorFile| {
+        outputs.write(&path).unwrap();
+        plumbline(&["check", "--case", &golden(name), "--actual", path.to_str().unwrap()])
+    };
+    let done = check(&outputs);
+    assert_eq!(done.code, 0, "{}{}", done.out, done.err);
+    outputs.remove("last_im");
+    let done = check(&outputs);
+    assert_eq!(done.code, 2, "{}", done.out);
+    assert!(done.err.contains("tensor `last_im`: expected it to be present"), "{}", done.err);
+    outputs.remove("last_re");
+    let done = check(&outputs);
+    assert_eq!(done.code, 0, "{}{}", done.out, done.err);
+    assert!(done.out.contains("not judged: last_re, last_im"), "{}", done.out);
+}
+
+#[test]
+fn kernels_do_not_take_cases_of_another_kind() {
+    let kernel = "rglru_forward_serial_f32";
+    let done = plumbline(&["replay", "golden:samu_v01_init_len1", "--kernel", kernel]);
+    assert_eq!(done.code, 4, "{}", done.out);
+    assert!(done.err.contains("takes cases of kind rglru_logits, this one is samu"), "{}", done.err);
+    let done = plumbline(&["replay", "scan/init:none:zero:1x2x3:4", "--kernel", kernel]);
+    assert_eq!(done.code, 4, "{}", done.out);
+    assert!(done.err.contains("this one is scan"), "{}", done.err);
 }
 
 #[test]

@@ -44,7 +44,8 @@ impl Check {
         let actual = TensorFile::read(&self.actual)?;
         let executor = FileExecutor::new(&actual, kind, self.plan.storage(), self.plan.rounding())?;
         let case = input::case(&self.case, &problem, self.plan, out)?;
-        let missing: Vec<&str> = kind.outputs().iter().copied().filter(|n| !actual.contains(n)).collect();
+        let names = kind.output_names().into_iter();
+        let missing: Vec<&str> = names.filter(|name| !actual.contains(name)).collect();
         if !missing.is_empty() {
             writeln!(out, "not in {}, not judged: {}", self.actual.display(), missing.join(", "))?;
         }

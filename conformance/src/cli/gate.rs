@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
+use plumbline_fixtures::Kind;
 use plumbline_gpu::catalog::Kernel;
 
 use super::select::{self, Place, Selection};
@@ -55,9 +56,12 @@ pub(super) fn cases(text: &str, least: usize) -> Result<usize, String> {
 }
 
 fn regime(text: &str) -> Result<Regime, String> {
-    Regime::ALL.into_iter().find(|r| r.name() == text).ok_or_else(|| {
-        format!("expected one of {}, found `{text}`", Regime::ALL.map(Regime::name).join(", "))
-    })
+    // Every kernel of the catalogue takes cases of this kind.
+    let regimes = Regime::of(Kind::RglruLogits);
+    let names: Vec<&str> = regimes.iter().map(|regime| regime.name()).collect();
+    let place = names.iter().position(|name| *name == text);
+    let wrong = || format!("expected one of {}, found `{text}`", names.join(", "));
+    place.map(|place| regimes[place]).ok_or_else(wrong)
 }
 
 impl Gate {
@@ -117,9 +121,12 @@ fn failures(
     ledger: &Ledger,
     records: &[Record],
 ) -> Result<(), CliError> {
-    let per = campaign.examinations()?;
-    let golden = per - campaign.cases;
-    for (executor, records) in selection.executors.iter().zip(records.chunks(per.max(1))) {
+    let mut rest = records;
+    for executor in &selection.executors {
+        let per = campaign.examinations(executor.subject().kind)?;
+        let golden = per - campaign.cases;
+        let (records, after) = rest.split_at(per.min(rest.len()));
+        rest = after;
         let failing = records.iter().filter(|r| r.deviates()).count();
         let Some(first) = records.iter().position(Record::deviates) else { continue };
         let text = match first.checked_sub(golden) {
@@ -148,9 +155,10 @@ fn golden_failure(
     executor: &dyn Executor,
     record: &Record,
 ) -> Result<Option<String>, CliError> {
-    let Some(name) = golden_names()?.get(index).copied() else { return Ok(None) };
+    let kind = executor.subject().kind;
+    let Some(name) = golden_names(kind)?.get(index).copied() else { return Ok(None) };
     let origin = Origin::Golden(name.to_owned());
-    let case = Case::of_problem(origin, golden_problem(name)?, executor.subject().storage)?;
+    let case = Case::of_problem(origin, golden_problem(name, kind)?, executor.subject().storage);
     Ok(Some(failure_text(record, &case, executor.subject())))
 }
 
@@ -177,7 +185,8 @@ pub(super) fn run_with_bar(
     selection: &Selection,
     ledger: &Ledger,
 ) -> Result<Vec<Record>, CliError> {
-    let bar = progress(campaign.examinations()? * selection.executors.len());
+    let examinations = selection.executors.iter().map(|e| campaign.examinations(e.subject().kind));
+    let bar = progress(examinations.sum::<Result<usize, _>>()?);
     let records = campaign.run(&selection.executors, ledger, &|_| bar.inc(1))?;
     bar.finish_and_clear();
     Ok(records)

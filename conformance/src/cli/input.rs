@@ -41,14 +41,9 @@ impl Plan {
 }
 
 /// The problem of a file as a kernel of a plan reads it; says so on `out` where rounding changed an input.
-pub(super) fn case(
-    path: &Path,
-    problem: &Problem,
-    plan: Plan,
-    out: &mut dyn Write,
-) -> Result<Case, CliError> {
+pub(super) fn case(path: &Path, problem: &Problem, plan: Plan, out: &mut dyn Write) -> std::io::Result<Case> {
     let origin = Origin::File(path.display().to_string());
-    let case = Case::of_problem(origin, problem.clone(), plan.storage())?;
+    let case = Case::of_problem(origin, problem.clone(), plan.storage());
     if case.changes(problem) {
         let name = plan.storage().name();
         writeln!(out, "note: not every input is a {name} number; the truth is that of the nearest ones")?;
@@ -63,11 +58,5 @@ pub(super) fn read(path: &Path, kind: Option<Kind>) -> Result<(Kind, Problem), C
         Some(kind) => kind,
         None => Kind::recognise(&file)?,
     };
-    if kind == Kind::Samu {
-        let message =
-            "expected kind rglru_projected or rglru_logits, found samu: this version has no oracle for it"
-                .to_owned();
-        return Err(CliError::File { file: path.to_owned(), message });
-    }
     Ok((kind, problem_from_file(&file, kind)?))
 }

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use plumbline_fixtures::Kind;
 use plumbline_gpu::buffer::Dtype;
 use plumbline_gpu::catalog::{self, KERNELS, Kernel};
 
@@ -35,7 +36,7 @@ enum Verb {
 #[derive(Debug, Args)]
 struct Record_ {
     /// Generated cases for each kernel; each regime needs at least one, or its limit would be lost.
-    #[arg(long, default_value_t = 5200, value_parser = |text: &str| cases(text, Regime::ALL.len()))]
+    #[arg(long, default_value_t = 5200, value_parser = |text: &str| cases(text, Regime::of(Kind::RglruLogits).len()))]
     cases: usize,
     /// Seed of the generated cases.
     #[arg(long, default_value_t = 20)]

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use plumbline_fixtures::{Kind, Tensor, TensorFile, golden_name};
+use plumbline_fixtures::{Kind, TensorFile};
 use plumbline_reference::solve;
 
 use super::input::{self, Plan};
@@ -46,9 +46,9 @@ impl Oracle {
         file.set_metadata("kind", kind.name());
         file.set_metadata("source", format!("plumbline {} oracle, float64", env!("CARGO_PKG_VERSION")));
         for (quantity, bounded) in truth.iter() {
-            let name = golden_name(quantity);
-            file.insert(name, Tensor::from_f64(&bounded.value));
-            file.insert(format!("envelope.{name}"), Tensor::from_f64(&bounded.envelope));
+            let Some(names) = kind.names_of(quantity) else { continue };
+            file.insert_as(names, "", &bounded.value.view());
+            file.insert_as(names, "envelope.", &bounded.envelope.view());
         }
         file.write(&self.out)?;
         let [b, l, w] = problem.shape().tokens();

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use clap::Args;
+use plumbline_fixtures::{Kind, golden};
 use plumbline_reference::Problem;
 
 use super::gate::ending;
@@ -42,7 +43,11 @@ enum Source {
 impl Source {
     fn parse(text: &str) -> Result<Self, CliError> {
         if let Some(name) = text.strip_prefix("golden:") {
-            return Ok(Self::Problem(Origin::Golden(name.to_owned()), Box::new(golden_problem(name)?)));
+            let stored = golden::manifest()?.case(name)?.kind.kind();
+            // Every kernel of the catalogue takes logits.
+            let kind = if stored == Kind::RglruProjected { Kind::RglruLogits } else { stored };
+            let problem = golden_problem(name, kind)?;
+            return Ok(Self::Problem(Origin::Golden(name.to_owned()), Box::new(problem)));
         }
         if Path::new(text).exists() || text.ends_with(".safetensors") {
             let (_, problem) = input::read(Path::new(text), None)?;
@@ -56,7 +61,7 @@ impl Source {
         Ok(match self {
             Self::Spec(spec) => Case::generated(*spec, storage)?,
             Self::Problem(origin, problem) => {
-                Case::of_problem(origin.clone(), problem.as_ref().clone(), storage)?
+                Case::of_problem(origin.clone(), problem.as_ref().clone(), storage)
             }
         })
     }

@@ -1,6 +1,7 @@
 //! Numbers that somebody else computed and wrote to a file of tensors under the golden names.
 
-use plumbline_fixtures::{Dtype, FixtureError, Kind, Tensor, TensorFile, quantity_of};
+use ndarray::ArrayD;
+use plumbline_fixtures::{Dtype, FixtureError, Kind, TensorFile};
 use plumbline_reference::{Quantity, RoundingPlan};
 
 use super::{Executor, Outcome, Output, Subject};
@@ -18,7 +19,8 @@ impl FileExecutor {
     /// Takes the outputs of a kind of case from a file; inputs that stand beside them are left alone.
     ///
     /// # Errors
-    /// If the file holds a tensor that no case of the kind has, or one of them is not of a float type.
+    /// If the file holds a tensor that no case of the kind has, one of them is not of a float type, or half of a complex
+    /// one is missing or does not fit the other.
     pub fn new(
         file: &TensorFile,
         kind: Kind,
@@ -27,45 +29,35 @@ impl FileExecutor {
     ) -> Result<Self, FixtureError> {
         demand_known(file, kind)?;
         let mut outputs = Vec::new();
-        for name in kind.outputs() {
-            let (Some(quantity), Some(tensor)) = (quantity_of(name), file.get(name)) else { continue };
-            outputs.push(output(file, name, quantity, tensor)?);
+        for &(quantity, names) in kind.outputs() {
+            outputs.extend(file.get_as(names)?.map(|(dtype, values)| output(quantity, dtype, &values)));
         }
         let quantities = outputs.iter().map(|o| o.quantity).collect();
-        Ok(Self { subject: Subject { name: file.name().to_owned(), storage, plan, quantities }, outputs })
+        let name = file.name().to_owned();
+        Ok(Self { subject: Subject { name, kind, storage, plan, quantities }, outputs })
     }
 }
 
 fn demand_known(file: &TensorFile, kind: Kind) -> Result<(), FixtureError> {
-    let names = kind.required().iter().chain(kind.optional()).chain(kind.outputs()).copied();
+    let outputs = kind.output_names();
     // What `oracle` writes beside its outputs.
-    let envelopes: Vec<String> = kind.outputs().iter().map(|name| format!("envelope.{name}")).collect();
-    let known: Vec<&str> = names.chain(envelopes.iter().map(String::as_str)).collect();
+    let envelopes: Vec<String> = outputs.iter().map(|name| format!("envelope.{name}")).collect();
+    let mut known = [kind.required(), kind.optional(), outputs].concat();
+    known.extend(envelopes.iter().map(String::as_str));
     file.demand_only(&known)
 }
 
-fn output(
-    file: &TensorFile,
-    name: &str,
-    quantity: Quantity,
-    tensor: &Tensor,
-) -> Result<Output, FixtureError> {
-    let storage = match tensor.dtype() {
-        Dtype::F64 => Storage::F64,
+fn output(quantity: Quantity, dtype: Dtype, values: &ArrayD<f64>) -> Output {
+    let storage = match dtype {
         Dtype::F32 => Storage::F32,
         Dtype::Bf16 => Storage::Bf16,
         Dtype::F16 => Storage::F16,
-        other => {
-            return Err(FixtureError::Dtype {
-                file: file.name().to_owned(),
-                tensor: name.to_owned(),
-                expected: "one of F64, F32, BF16, F16".to_owned(),
-                found: other.name().to_owned(),
-            });
-        }
+        // Integers were refused when the tensor was read.
+        Dtype::F64 | Dtype::I32 | Dtype::I64 => Storage::F64,
     };
-    let computed = Computed { storage, shape: tensor.shape().to_vec(), values: tensor.values() };
-    Ok(Output { quantity, computed, unwritten: None })
+    let computed =
+        Computed { storage, shape: values.shape().to_vec(), values: values.iter().copied().collect() };
+    Output { quantity, computed, unwritten: None }
 }
 
 impl Executor for FileExecutor {

@@ -2,9 +2,11 @@
 
 use half::bf16;
 use ndarray::Array3;
+use plumbline_fixtures::Kind;
 use plumbline_gpu::buffer::{Buffer, BufferSet, Dtype};
 use plumbline_gpu::catalog::{Dimensions, Kernel, Pipeline};
-use plumbline_reference::{Gates, Quantity};
+use plumbline_reference::rglru::Gates;
+use plumbline_reference::{Problem, Quantity};
 
 use super::{Outcome, Output};
 use crate::case::Case;
@@ -26,10 +28,13 @@ pub(super) fn assemble(kernel: &Kernel, case: &Case) -> Result<Pipeline, Outcome
 }
 
 fn inputs(kernel: &Kernel, case: &Case) -> Result<Vec<Buffer>, Outcome> {
-    let inputs = case.problem.inputs();
-    let Gates::Logits { u, v } = &inputs.gates else {
-        return Err(Outcome::Unsupported(format!("{} takes logits, the case has projections", kernel.name)));
+    let unsupported = || {
+        let (takes, found) = (Kind::RglruLogits, Kind::of(&case.problem));
+        Outcome::Unsupported(format!("{} takes cases of kind {takes}, this one is {found}", kernel.name))
     };
+    let Problem::Rglru(problem) = &case.problem else { return Err(unsupported()) };
+    let inputs = problem.inputs();
+    let Gates::Logits { u, v } = &inputs.gates else { return Err(unsupported()) };
     let large = |name: &str, values: &Array3<f64>| floats(name, kernel.storage, values.iter());
     let small = |name: &str, values: &mut dyn Iterator<Item = &f64>| floats(name, Dtype::F32, values);
     let positions: Vec<i32> = case.segment_pos.iter().copied().collect();

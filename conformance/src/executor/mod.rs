@@ -4,14 +4,17 @@ mod cuda;
 mod file;
 mod kernel;
 mod oracle;
+mod saboteur;
 mod virtual_device;
 
 pub use cuda::{CudaExecutor, SharedDevice, open_device};
 pub use file::FileExecutor;
-pub use oracle::{RoundedOracle, Saboteur, saboteurs};
+pub use oracle::RoundedOracle;
+pub use saboteur::{Saboteur, saboteurs};
 pub use virtual_device::{VirtualError, VirtualExecutor};
 
-use plumbline_gpu::catalog::{Kernel, Pass};
+use plumbline_fixtures::Kind;
+use plumbline_gpu::catalog::{Family, Kernel, Pass};
 use plumbline_reference::{Quantity, RoundingPlan};
 
 use crate::budget;
@@ -48,6 +51,8 @@ pub enum Outcome {
 pub struct Subject {
     /// Kernel name.
     pub name: String,
+    /// Kind of the cases that it takes.
+    pub kind: Kind,
     /// Type of the large tensors.
     pub storage: Storage,
     /// How it says that it rounds.
@@ -62,6 +67,9 @@ impl Subject {
     pub fn of_kernel(kernel: &Kernel) -> Self {
         Self {
             name: kernel.name.to_owned(),
+            kind: match kernel.family {
+                Family::Rglru => Kind::RglruLogits,
+            },
             storage: kernel::storage(kernel.storage),
             plan: budget::declared_plan(&kernel.declaration),
             quantities: match kernel.pass {
@@ -91,19 +99,18 @@ pub trait Executor: Sync {
 /// Whether a quantity has one element for every token and channel.
 #[must_use]
 pub fn is_elementwise(quantity: Quantity) -> bool {
-    matches!(
-        quantity,
-        Quantity::Y
-            | Quantity::U
-            | Quantity::V
-            | Quantity::Dx
-            | Quantity::DxTotal
-            | Quantity::Du
-            | Quantity::Dv
-    )
+    use Quantity::{Da, Du, Dv, Dw, Dx, DxTotal, H, U, V, Y};
+    matches!(quantity, Y | U | V | Dx | DxTotal | Du | Dv | H | Da | Dw)
 }
 
-/// Where a quantity is stored: elementwise ones in the storage type, states and parameters' gradients in f32.
+/// Whether a quantity has elements for every token, so that its error has a course.
+#[must_use]
+pub fn runs_along_time(quantity: Quantity) -> bool {
+    use Quantity::{Ddelta, Delta, Deta, Eta};
+    is_elementwise(quantity) || matches!(quantity, Eta | Delta | Deta | Ddelta)
+}
+
+/// Where a quantity is stored: elementwise ones in the storage type; states, controls and parameters' gradients in f32.
 #[must_use]
 pub fn stored_as(quantity: Quantity, storage: Storage) -> Storage {
     if is_elementwise(quantity) || storage == Storage::F64 { storage } else { Storage::F32 }

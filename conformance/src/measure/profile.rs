@@ -43,7 +43,8 @@ pub struct Profile {
     pub growth: Growth,
 }
 
-/// Profile of the channel `(batch, channel)` of a `[B, L, W]` tensor; none if nothing there is beyond its envelope.
+/// Profile of the channel `(batch, channel)` of a `[B, L, W]` tensor, or of a `[B, L]` one, whose only channel is 0; none
+/// if nothing there is beyond its envelope.
 ///
 /// `reversed` says that the recurrence runs from the last step to the first, as adjoints do.
 #[must_use]
@@ -54,7 +55,11 @@ pub fn profile(
     (batch, channel): (usize, usize),
     reversed: bool,
 ) -> Option<Profile> {
-    let &[_, length, width] = computed.shape.as_slice() else { return None };
+    let (length, width) = match *computed.shape.as_slice() {
+        [_, length, width] => (length, width),
+        [_, length] => (length, 1),
+        _ => return None,
+    };
     let ratio = |t: usize| {
         let i = (batch * length + t) * width + channel;
         Some(element_ratio(*computed.values.get(i)?, *truth.get(i)?, *envelope.get(i)?, computed))
@@ -110,6 +115,14 @@ mod tests {
         assert_eq!(of(&drift, false).unwrap().growth, Growth::Drift);
         let blow_up: Vec<f64> = (0..40).map(|t| 2f64.powi(t - 3)).collect();
         assert_eq!(of(&blow_up, false).unwrap().growth, Growth::BlowUp);
+    }
+
+    #[test]
+    fn a_control_has_one_channel() {
+        let computed =
+            Computed { storage: Storage::F32, shape: vec![2, 3], values: vec![0.0, 0.0, 0.0, 0.0, 9.0, 9.0] };
+        let of_row = |row| profile(&computed, &[0.0; 6], &[1.0; 6], (row, 0), false);
+        assert_eq!((of_row(0), of_row(1).unwrap().first), (None, 1));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use plumbline_reference::Quantity;
 use crate::budget::shares;
 use crate::case::Case;
 use crate::examine::Record;
-use crate::executor::{Subject, is_elementwise};
+use crate::executor::{Subject, runs_along_time};
 use crate::judge::{TensorRecord, Verdict, ratio_text};
 use crate::measure::Worst;
 
@@ -94,17 +94,18 @@ fn describe(text: &mut String, tensor: &TensorRecord, worst: &Worst, case: &Case
             profile.beyond
         );
     }
-    if let (true, &[b, t, _]) = (is_elementwise(tensor.quantity), worst.index.as_slice()) {
+    if let (true, &[b, t, ref channel @ ..]) = (runs_along_time(tensor.quantity), worst.index.as_slice()) {
         let first = tensor.profile.as_ref().map_or(t, |p| p.first);
-        let _ = writeln!(text, "  near    {}", neighbourhood(case, b, first));
+        let channel = channel.first().copied().unwrap_or(0);
+        let _ = writeln!(text, "  near    {}", neighbourhood(case, b, first, channel));
     }
     let _ = writeln!(text, "  budget  {}", budget(tensor, worst, case, subject));
 }
 
-fn neighbourhood(case: &Case, b: usize, t: usize) -> String {
+fn neighbourhood(case: &Case, b: usize, t: usize, channel: usize) -> String {
     let borders: Vec<String> =
         CHUNKS.iter().map(|chunk| format!("{} past a border of {chunk}", t % chunk)).collect();
-    let reset = (0..=t).rev().find(|&s| case.segment_pos.get((b, s)) == Some(&0));
+    let reset = (0..=t).rev().find(|&s| case.discards(b, s, channel));
     let reset = match reset {
         Some(s) => format!("{} past the last reset", t - s),
         None => "no reset before".to_owned(),

@@ -1,5 +1,6 @@
 //! What the numbers are like: one function a regime, each a kind of input that breaks a kind of kernel; the shape and the resets are left to others.
 
+use plumbline_fixtures::Kind;
 use rand::{Rng, RngExt};
 use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
@@ -8,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, PartialOrd, Ord)]
 #[serde(rename_all = "snake_case")]
 pub enum Regime {
-    /// The official initialization: decay at an open gate in 0.9 .. 0.999.
+    /// The official initialization: decay at an open gate in 0.9 .. 0.999; any phase.
     Init,
     /// 1 - decay from 1e-3 down to 1e-9: where `1 - a^2` cancels and the derivative of its root is clipped.
     NearOne,
@@ -18,7 +19,7 @@ pub enum Regime {
     Zero,
     /// Decay from 1e-4 to below the smallest f32.
     NearZero,
-    /// Logits up to 40 in magnitude.
+    /// Logits up to 40 in magnitude; controls at the ends of their range.
     Saturated,
     /// Each channel from a regime of its own.
     Mixed,
@@ -32,8 +33,12 @@ pub enum Regime {
     Exact,
     /// Isolated 1e4 among 1e-4.
     Spiky,
-    /// NaN and infinity in `x`, `u`, `v`, `h0`: they reach what depends on them and do not cross a reset.
+    /// NaN and infinity in inputs of tokens and in `h0`: they reach what depends on them and do not cross a reset.
     Nonfinite,
+    /// Controls switched off: amplitudes exactly 0, which still have a gradient.
+    Ungated,
+    /// Phases far beyond a full turn.
+    Turning,
 }
 
 /// The parameters and logits of one token and channel.
@@ -44,7 +49,7 @@ pub(crate) struct Gates {
 
 impl Regime {
     /// All of them, the plainest first: shrinking goes that way.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 15] = [
         Self::Init,
         Self::Exact,
         Self::Zeros,
@@ -58,7 +63,29 @@ impl Regime {
         Self::Tiny,
         Self::Spiky,
         Self::Nonfinite,
+        Self::Ungated,
+        Self::Turning,
     ];
+
+    /// The regimes in which a kind of case is generated, the plainest first.
+    #[must_use]
+    pub fn of(kind: Kind) -> Vec<Self> {
+        Self::ALL.into_iter().filter(|regime| regime.fits(kind)).collect()
+    }
+
+    fn fits(self, kind: Kind) -> bool {
+        let gated = !matches!(kind, Kind::Samu | Kind::Scan | Kind::ScanComplex);
+        match self {
+            // Gates; controls.
+            Self::Saturated => gated || kind == Kind::Samu,
+            Self::Ungated => kind == Kind::Samu,
+            // Phases that are computed, not given.
+            Self::Turning => kind == Kind::Samu || (gated && kind.is_complex()),
+            // At nu = 0 the root in gamma has no derivative; and gamma, with its 1e-8, is no number of f32.
+            Self::One | Self::Exact => kind != Kind::Samu,
+            _ => true,
+        }
+    }
 
     /// Name in case ids, reports and the ledger.
     #[must_use]
@@ -77,6 +104,8 @@ impl Regime {
             Self::Exact => "exact",
             Self::Spiky => "spiky",
             Self::Nonfinite => "nonfinite",
+            Self::Ungated => "ungated",
+            Self::Turning => "turning",
         }
     }
 
@@ -118,6 +147,25 @@ impl Regime {
             Self::Zero => Gates { u: normal(rng), v: normal(rng).abs() },
             Self::Exact => Gates { u: sign(rng) * 1e4, v: sign(rng) * 1e4 },
             _ => Gates { u: normal(rng), v: normal(rng) },
+        }
+    }
+
+    /// The phase of a decay at an open gate, in radians.
+    pub(crate) fn phase(self, rng: &mut impl Rng) -> f64 {
+        match self {
+            Self::Turning => sign(rng) * log_uniform(1.0, 4.0, rng),
+            // A whole number of turns is none.
+            Self::Exact => 0.0,
+            _ => rng.random_range(-std::f64::consts::PI..std::f64::consts::PI),
+        }
+    }
+
+    /// Size of gate weights, beside `x` of size 1 and before the root of the block's size.
+    pub(crate) fn weight_scale(self) -> f64 {
+        match self {
+            // The bias alone keeps a gate as open as the regime wants it.
+            Self::One | Self::Zero | Self::NearZero => 0.1,
+            _ => 1.0,
         }
     }
 
@@ -163,14 +211,14 @@ fn a_param_of(a: f64) -> f64 {
     (-a.ln() / 8.0).exp_m1().ln()
 }
 
-fn log_uniform(low: f64, high: f64, rng: &mut impl Rng) -> f64 {
+pub(super) fn log_uniform(low: f64, high: f64, rng: &mut impl Rng) -> f64 {
     10f64.powf(rng.random_range(low..high))
 }
 
-fn normal(rng: &mut impl Rng) -> f64 {
+pub(super) fn normal(rng: &mut impl Rng) -> f64 {
     StandardNormal.sample(rng)
 }
 
-fn sign(rng: &mut impl Rng) -> f64 {
+pub(super) fn sign(rng: &mut impl Rng) -> f64 {
     if rng.random() { 1.0 } else { -1.0 }
 }

@@ -1,13 +1,11 @@
-//! A case before its arrays: shape, layout, regime, initial state and seed. It prints as one word, reads back from it, and rebuilds the same arrays every time.
+//! A case before its arrays: kind, shape, layout, regime, initial state and seed. It prints as one word and reads back from it; its arrays are left to `draft`.
 
 use std::fmt;
 use std::str::FromStr;
 
-use ndarray::{Array1, Array2, Array3};
-use plumbline_reference::{Gates, Inputs, Shape};
+use plumbline_fixtures::Kind;
+use plumbline_reference::Shape;
 use proptest::prelude::*;
-use rand::{Rng, RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 
 use super::{Layout, Regime, shapes};
 
@@ -37,6 +35,8 @@ impl InitialState {
 /// One generated problem, by description.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Spec {
+    /// Which recurrence, and what is given to it.
+    pub kind: Kind,
     /// B, L, W.
     pub shape: Shape,
     /// Where resets stand.
@@ -49,9 +49,10 @@ pub struct Spec {
     pub seed: u64,
 }
 
-/// Specs of the given regimes (all if empty). Shrinks to smaller shapes, plainer layouts and regimes; the seed stays.
-pub fn specs(regimes: &[Regime]) -> impl Strategy<Value = Spec> + use<> {
-    let regimes = if regimes.is_empty() { Regime::ALL.to_vec() } else { regimes.to_vec() };
+/// Specs of a kind in the given regimes (all of the kind if empty). Shrinks to smaller shapes, plainer layouts and regimes;
+/// kind and seed stay.
+pub fn specs(kind: Kind, regimes: &[Regime]) -> impl Strategy<Value = Spec> + use<> {
+    let regimes = if regimes.is_empty() { Regime::of(kind) } else { regimes.to_vec() };
     (
         shapes::shapes(),
         proptest::sample::select(Layout::ALL.to_vec()),
@@ -59,8 +60,9 @@ pub fn specs(regimes: &[Regime]) -> impl Strategy<Value = Spec> + use<> {
         proptest::sample::select(InitialState::ALL.to_vec()),
         any::<u32>().no_shrink(),
     )
-        .prop_map(|(shape, layout, regime, h0, seed)| Spec {
-            shape,
+        .prop_map(move |(shape, layout, regime, h0, seed)| Spec {
+            kind,
+            shape: shape_of(kind, shape),
             layout,
             regime,
             h0,
@@ -68,75 +70,22 @@ pub fn specs(regimes: &[Regime]) -> impl Strategy<Value = Spec> + use<> {
         })
 }
 
-/// Values before rounding to a storage type, and the token positions that kernels read.
-pub(crate) struct Draft {
-    pub(crate) inputs: Inputs,
-    pub(crate) segment_pos: Array2<i32>,
+/// The shape, with a channel more where numbers are complex and the width is odd.
+pub(crate) fn shape_of(kind: Kind, shape: Shape) -> Shape {
+    let odd = kind.is_complex() && shape.width % 2 == 1;
+    Shape { width: shape.width + usize::from(odd), ..shape }
 }
 
-impl Spec {
-    /// Builds the arrays, in f64 and unrounded: the same for the same spec on every machine.
-    pub(crate) fn draft(&self) -> Draft {
-        let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
-        let Shape { batch, length, width } = self.shape;
-        let channels: Vec<Regime> = (0..width).map(|_| self.regime.of_channel(&mut rng)).collect();
-        let a_param = Array1::from_iter(channels.iter().map(|r| r.a_param(&mut rng)));
-        let mut u = Array3::zeros((batch, length, width));
-        let mut v = u.clone();
-        let mut x = u.clone();
-        let mut dy = u.clone();
-        for ((b, t, w), x) in x.indexed_iter_mut() {
-            let gates = channels[w].gates(a_param[w], &mut rng);
-            (u[[b, t, w]], v[[b, t, w]]) = (gates.u, gates.v);
-            *x = self.regime.x(&mut rng);
-            dy[[b, t, w]] = self.regime.cotangent(&mut rng);
-        }
-        let state = |draw: &mut dyn FnMut() -> f64| Array2::from_shape_simple_fn((batch, width), draw);
-        let dlast = state(&mut || self.regime.cotangent(&mut rng));
-        let h0 = match self.h0 {
-            InitialState::Absent => None,
-            InitialState::Zero => Some(Array2::zeros((batch, width))),
-            InitialState::Nonzero => Some(state(&mut || self.regime.h0(&mut rng))),
-        };
-        let segment_pos = self.layout.segment_pos(self.shape, &mut rng);
-        let reset = segment_pos.mapv(|p| p == 0);
-        let mut inputs = Inputs { x, gates: Gates::Logits { u, v }, a_param, reset, h0, dy, dlast };
-        if self.regime == Regime::Nonfinite {
-            poison(&mut inputs, &mut rng);
-        }
-        Draft { inputs, segment_pos }
-    }
-}
-
-/// Puts NaN and infinity into a few places. Infinite logits saturate a gate; an infinite `x` makes an infinite state.
-fn poison(inputs: &mut Inputs, rng: &mut impl Rng) {
-    let values = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY];
-    let count = inputs.x.len().div_ceil(40).min(8);
-    for _ in 0..count.min(inputs.x.len()) {
-        let at = rng.random_range(0..inputs.x.len());
-        let value = values[rng.random_range(0..values.len())];
-        let Gates::Logits { u, v } = &mut inputs.gates else { continue };
-        let target = match rng.random_range(0..3) {
-            0 => &mut inputs.x,
-            1 => u,
-            _ => v,
-        };
-        if let Some(element) = target.iter_mut().nth(at) {
-            *element = value;
-        }
-    }
-    if let Some(h0) = inputs.h0.as_mut().filter(|_| rng.random_bool(0.3))
-        && let Some(element) = h0.iter_mut().next()
-    {
-        *element = values[rng.random_range(0..values.len())];
-    }
+/// What stands before the regime: nothing for the kind that kernels take, so that its words are short.
+fn prefix(kind: Kind) -> String {
+    if kind == Kind::RglruLogits { String::new() } else { format!("{kind}/") }
 }
 
 impl fmt::Display for Spec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Shape { batch, length, width } = self.shape;
         let (regime, layout, h0) = (self.regime.name(), self.layout.name(), self.h0.name());
-        write!(f, "{regime}:{layout}:{h0}:{batch}x{length}x{width}:{:x}", self.seed)
+        write!(f, "{}{regime}:{layout}:{h0}:{batch}x{length}x{width}:{:x}", prefix(self.kind), self.seed)
     }
 }
 
@@ -160,9 +109,16 @@ impl FromStr for Spec {
             expected: expected.to_owned(),
             found: found.to_owned(),
         };
-        let parts: Vec<&str> = text.split(':').collect();
+        let (kind, word) = match text.split_once('/') {
+            None => (Kind::RglruLogits, text),
+            Some((kind, word)) => {
+                let names = || format!("one of {}", Kind::ALL.map(Kind::name).join(", "));
+                (kind.parse().map_err(|_| error("kind", &names(), kind))?, word)
+            }
+        };
+        let parts: Vec<&str> = word.split(':').collect();
         let [regime, layout, h0, shape, seed] = parts.as_slice() else {
-            return Err(error("whole", "REGIME:LAYOUT:H0:BxLxW:SEED", text));
+            return Err(error("whole", "[KIND/]REGIME:LAYOUT:H0:BxLxW:SEED", text));
         };
         let named = |part, found: &str, names: Vec<&'static str>| {
             names
@@ -170,17 +126,22 @@ impl FromStr for Spec {
                 .position(|name| *name == found)
                 .ok_or_else(|| error(part, &format!("one of {}", names.join(", ")), found))
         };
-        let regime_at = named("regime", regime, Regime::ALL.map(Regime::name).to_vec())?;
+        let regimes = Regime::of(kind);
+        let regime_at = named("regime", regime, regimes.iter().map(|r| r.name()).collect())?;
         let layout_at = named("layout", layout, Layout::ALL.map(Layout::name).to_vec())?;
         let h0_at = named("initial state", h0, InitialState::ALL.map(InitialState::name).to_vec())?;
         let seed = u64::from_str_radix(seed, 16).map_err(|_| error("seed", "hexadecimal digits", seed))?;
         let shape = parse_shape(shape).ok_or_else(|| {
             error("shape", "BxLxW with B and W at least 1 and at most 2^24 elements", shape)
         })?;
+        if shape_of(kind, shape) != shape {
+            return Err(error("shape", "an even W, for the numbers are complex", &shape.width.to_string()));
+        }
         Ok(Self {
+            kind,
             shape,
             layout: Layout::ALL[layout_at],
-            regime: Regime::ALL[regime_at],
+            regime: regimes[regime_at],
             h0: InitialState::ALL[h0_at],
             seed,
         })
@@ -198,9 +159,13 @@ fn parse_shape(text: &str) -> Option<Shape> {
 mod tests {
     use super::*;
 
+    fn any_spec() -> impl Strategy<Value = Spec> {
+        proptest::sample::select(Kind::ALL.to_vec()).prop_flat_map(|kind| specs(kind, &[]))
+    }
+
     proptest! {
         #[test]
-        fn a_spec_reads_back_from_its_word(spec in specs(&[])) {
+        fn a_spec_reads_back_from_its_word(spec in any_spec()) {
             prop_assert_eq!(spec.to_string().parse::<Spec>().unwrap(), spec);
         }
 
@@ -212,20 +177,27 @@ mod tests {
         }
 
         #[test]
-        fn arrays_are_the_same_every_time(spec in specs(&[])) {
-            let (a, b) = (spec.draft(), spec.draft());
+        fn arrays_are_the_same_every_time(spec in any_spec()) {
+            let (a, b) = (spec.draft().unwrap(), spec.draft().unwrap());
+            prop_assert_eq!(Kind::of(&a.problem), spec.kind);
             prop_assert_eq!(a.segment_pos, b.segment_pos);
-            prop_assert_eq!(a.inputs.x.mapv(f64::to_bits), b.inputs.x.mapv(f64::to_bits));
+            for (one, two) in a.problem.tensors().iter().zip(b.problem.tensors()) {
+                prop_assert_eq!(one.values.mapv(f64::to_bits), two.values.mapv(f64::to_bits));
+            }
         }
     }
 
     #[test]
     fn errors_name_the_part() {
         let error = |text: &str| text.parse::<Spec>().unwrap_err().to_string();
-        assert!(error("init:none").contains("expected REGIME:LAYOUT:H0:BxLxW:SEED"));
+        assert!(error("init:none").contains("expected [KIND/]REGIME:LAYOUT:H0:BxLxW:SEED"));
         assert!(error("warm:none:zero:1x1x1:0").contains("regime: expected one of init, exact"));
+        assert!(error("ungated:none:zero:1x1x1:0").contains("regime: expected one of init, exact"));
         assert!(error("init:none:zero:0x1x1:0").contains("shape: expected BxLxW"));
         assert!(error("init:none:zero:9999999x9999999x1:0").contains("shape: expected BxLxW"));
         assert!(error("init:none:zero:1x1x1:xyz").contains("seed: expected hexadecimal"));
+        assert!(error("gru/init:none:zero:1x1x1:0").contains("kind: expected one of rglru_projected, "));
+        assert!(error("samu/init:none:zero:1x1x3:0").contains("shape: expected an even W"));
+        assert!(error("samu/exact:none:zero:1x1x2:0").contains("regime: expected one of init, zeros"));
     }
 }

@@ -23,36 +23,51 @@ use super::token::{Decay, Token};
 use crate::number::Number;
 use crate::scalar::C;
 
-/// What the backward pass needs of the forward one.
+/// Where a forward pass can start again.
+#[derive(Clone, Copy)]
+pub(crate) struct Checkpoint<A: Arithmetic> {
+    pub(crate) state: A::State,
+    /// As in [`Trace`].
+    pub(crate) reach: A::Reach,
+}
+
+/// What the backward pass needs of the forward one, for some tokens in a row.
 pub(crate) struct Trace<A: Arithmetic> {
-    pub(crate) tokens: Vec<Token<A::Term>>,
-    /// The state before each token, then the final one.
-    pub(crate) states: Vec<A::State>,
-    /// What a change of `lambda_t`, carried on to all earlier tokens, does to `sum r dl`.
+    /// `softplus(a_param)` of the channels.
+    pub(crate) sp: A::Term,
+    start: usize,
+    tokens: Vec<Token<A::Term>>,
+    /// The state before each token, then the one after the last.
+    states: Vec<A::State>,
+    /// Before the first token and after each: what a change of `lambda_t`, carried on to all earlier tokens, does to
+    /// `sum r dl`.
     reach: Vec<A::Reach>,
 }
 
 impl<A: Arithmetic> Trace<A> {
-    pub(crate) fn new() -> Self {
-        Self { tokens: Vec::new(), states: Vec::new(), reach: Vec::new() }
+    pub(crate) fn new(sp: A::Term) -> Self {
+        Self { sp, start: 0, tokens: Vec::new(), states: Vec::new(), reach: Vec::new() }
     }
 
-    /// Forgets everything and starts from a state.
-    pub(crate) fn start(&mut self, initial: A::State) {
+    /// Forgets everything and starts at a token.
+    pub(crate) fn start(&mut self, token: usize, from: Checkpoint<A>) {
+        self.start = token;
         self.tokens.clear();
         self.states.clear();
         self.reach.clear();
-        self.states.push(initial);
+        self.states.push(from.state);
+        self.reach.push(from.reach);
     }
 
-    /// The state after the last token.
-    pub(crate) fn last(&self) -> A::State {
-        self.states[self.states.len() - 1]
+    /// Where to go on after the last token.
+    pub(crate) fn end(&self) -> Checkpoint<A> {
+        let last = self.tokens.len();
+        Checkpoint { state: self.states[last], reach: self.reach[last] }
     }
 
     #[inline(always)]
     pub(crate) fn keep(&mut self, passed: &Passed<A>, arithmetic: A) {
-        let earlier = self.reach.last().copied().unwrap_or(arithmetic.nowhere());
+        let earlier = self.reach[self.tokens.len()];
         self.reach.push(arithmetic.reach_back(earlier, passed.before, passed.x, &passed.token));
         self.tokens.push(passed.token);
         self.states.push(passed.after);
@@ -89,19 +104,19 @@ pub(crate) fn run<A: Arithmetic>(
     source: &impl Cotangents<A>,
     tokens: Range<usize>,
     mut arriving: Arriving<A>,
-    sp: A::Term,
-    arithmetic: A,
     trace: &Trace<A>,
     sum: &mut A::Sum,
+    arithmetic: A,
     mut show: impl FnMut(usize, Gradient<A::Term>),
 ) -> Arriving<A> {
     for t in tokens.rev() {
-        let (token, before, x) = (&trace.tokens[t], trace.states[t], source.x(t));
+        let (i, x) = (t - trace.start, source.x(t));
+        let (token, before) = (&trace.tokens[i], trace.states[i]);
         let lambda = cotangent(arriving, source.dy(t), arithmetic);
         let dl =
             token.decay.as_ref().map(|decay| log_decay_gradient(lambda, before, x, token, decay, arithmetic));
-        show(t, gradient(lambda, dl, x, token, sp, arithmetic));
-        let (after, back) = (trace.states[t + 1], trace.reach[t]);
+        show(t, gradient(lambda, dl, x, token, trace.sp, arithmetic));
+        let (after, back) = (trace.states[i + 1], trace.reach[i + 1]);
         let on = if let Arriving::Later(_, _, on) = arriving { on } else { arithmetic.nowhere() };
         arithmetic.add(sum, &Moment { x, token, dl, lambda, before, after, back, on });
         arriving = match &token.decay {

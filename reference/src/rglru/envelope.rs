@@ -24,7 +24,7 @@ const K_SQRT_SLOPE: f64 = 5.0;
 
 /// `exp(t) - 1` for `t >= 0`, from above and cheap where `t` is small.
 #[inline(always)]
-fn growth<N: Number>(t: N) -> N {
+pub(crate) fn growth<N: Number>(t: N) -> N {
     let small = t * (N::one() + t);
     // The exponential is rarely needed and dear.
     if t.all_less(1.0) { small } else { t.if_less(N::one(), small, t.exp()) }
@@ -52,7 +52,7 @@ pub(crate) fn gate<N: Number>(u: Near<N>, plan: &RoundingPlan) -> (Near<N>, Near
 /// Unit roundoffs in `exp(t)`. The exponential of an infinity is exact, so that a saturated gate of an infinite
 /// logit has an envelope like any other.
 #[inline(always)]
-fn function_units<N: Number>(t: N, plan: &RoundingPlan) -> N {
+pub(crate) fn function_units<N: Number>(t: N, plan: &RoundingPlan) -> N {
     let flat = N::from_f64(plan.function);
     if plan.depth == 0.0 {
         return flat;

@@ -14,16 +14,17 @@
 //! sequence, forward then backward. Tiles go to all threads; each is computed by one, so the bits do not depend on how
 //! many there are.
 
-mod arithmetic;
+pub(crate) mod arithmetic;
 mod backward;
-mod envelope;
+pub(crate) mod envelope;
 mod forward;
 mod problem;
-mod projection;
-mod tile;
-mod token;
+pub(crate) mod projection;
+mod solver;
+pub(crate) mod tile;
+pub(crate) mod token;
 
-use ndarray::{Array1, Array2, Array3, Ix1, Ix2, Ix3};
+use ndarray::{Array1, Array2, Array3, Ix2, Ix3};
 use rayon::prelude::*;
 
 use crate::lanes::{LANES, Lanes, widest};
@@ -33,9 +34,9 @@ use crate::sheet::Sheet;
 use crate::sums::{Total, bound_of, summed};
 use crate::truth::{Bound, Bounded, Quantity, Tensors, Truth};
 use arithmetic::{Arithmetic, Plain};
-use backward::{Arriving, Trace};
 use envelope::Bounds;
-use tile::{Block, Logits, Output, Reader, Slot, Tile};
+use solver::{Part, Scratch, forward_tile};
+use tile::{Logits, Output, Reader, TILE, Tile};
 
 pub use forward::{Input, Outputs, forward};
 pub use problem::{Gates, Inputs, Problem};
@@ -82,7 +83,7 @@ pub fn outputs(problem: &Problem) -> (Array3<f64>, Array2<f64>) {
     let reader = Reader::new(problem, &logits);
     let mut y = Output::<Ix3>::new(shape.tokens(), false);
     let mut last = Output::<Ix2>::new(shape.states(), false);
-    let slots: Vec<_> = y.slots().into_iter().zip(last.slots()).collect();
+    let slots: Vec<_> = y.slots(TILE).into_iter().zip(last.slots(TILE)).collect();
     slots.into_par_iter().enumerate().for_each(|(index, (y, last))| {
         widest(
             #[inline(always)]
@@ -90,23 +91,6 @@ pub fn outputs(problem: &Problem) -> (Array3<f64>, Array2<f64>) {
         );
     });
     (y.value, last.value)
-}
-
-#[inline(always)]
-fn forward_tile(tile: &Tile<'_>, mut y: Slot<'_, Ix2>, mut last: Slot<'_, Ix1>, plain: Plain<Lanes>) {
-    let mut block = Block::new(plain);
-    let mut states: Vec<_> = tile.groups().map(|g| (plain.softplus(tile.a_param(g)), tile.h0(g))).collect();
-    for tokens in tile.blocks() {
-        block.fetch(tile, &tokens, plain);
-        for (group, (sp, state)) in states.iter_mut().enumerate() {
-            let source = block.group(group);
-            let put = |t: usize, passed: forward::Passed<_>| y.put(t, group, passed.after, plain);
-            *state = forward::run(&source, tokens.clone(), *state, *sp, plain, put);
-        }
-    }
-    for (group, (_, state)) in states.into_iter().enumerate() {
-        last.put(group, state, plain);
-    }
 }
 
 /// The logits that projections make, if there are any.
@@ -142,16 +126,6 @@ struct Sheets {
     dh0: Output<Ix2>,
 }
 
-/// What one tile writes.
-struct Part<'a> {
-    y: Slot<'a, Ix2>,
-    last: Slot<'a, Ix1>,
-    dx: Slot<'a, Ix2>,
-    du: Slot<'a, Ix2>,
-    dv: Slot<'a, Ix2>,
-    dh0: Slot<'a, Ix1>,
-}
-
 impl Sheets {
     /// All outputs, and for each tile the sum that makes the gradient of the decay parameter.
     fn fill<A>(problem: &Problem, logits: &Logits<'_>, arithmetic: A) -> (Self, Vec<A::Sum>)
@@ -177,9 +151,9 @@ impl Sheets {
     }
 
     fn parts(&mut self) -> Vec<Part<'_>> {
-        let tokens = self.y.slots().into_iter().zip(self.dx.slots());
-        let logits = self.du.slots().into_iter().zip(self.dv.slots());
-        let states = self.last.slots().into_iter().zip(self.dh0.slots());
+        let tokens = self.y.slots(TILE).into_iter().zip(self.dx.slots(TILE));
+        let logits = self.du.slots(TILE).into_iter().zip(self.dv.slots(TILE));
+        let states = self.last.slots(TILE).into_iter().zip(self.dh0.slots(TILE));
         let parts = tokens.zip(logits).zip(states);
         parts.map(|(((y, dx), (du, dv)), (last, dh0))| Part { y, last, dx, du, dv, dh0 }).collect()
     }
@@ -196,85 +170,8 @@ impl Sheets {
     }
 }
 
-/// Memory that a thread uses for one tile after the other.
-struct Scratch<A: Arithmetic> {
-    block: Block<A>,
-    groups: Vec<Trace<A>>,
-}
-
-impl<A: Arithmetic<Value = Lanes>> Scratch<A> {
-    fn new(arithmetic: A) -> Self {
-        Self { block: Block::new(arithmetic), groups: Vec::new() }
-    }
-
-    /// Forward and backward; the sum `r dl` of each group.
-    #[inline(always)]
-    fn solve(&mut self, tile: &Tile<'_>, mut part: Part<'_>, arithmetic: A) -> Vec<A::Sum> {
-        self.groups.resize_with(tile.groups().end, Trace::new);
-        let sps: Vec<_> = tile.groups().map(|group| arithmetic.softplus(tile.a_param(group))).collect();
-        self.forward(tile, &mut part, &sps, arithmetic);
-        self.backward(tile, &mut part, &sps, arithmetic)
-    }
-
-    #[inline(always)]
-    fn forward(&mut self, tile: &Tile<'_>, part: &mut Part<'_>, sps: &[A::Term], arithmetic: A) {
-        let Self { block, groups } = self;
-        for (group, trace) in groups.iter_mut().enumerate() {
-            trace.start(arithmetic.initial(tile.h0(group)));
-        }
-        for tokens in tile.blocks() {
-            block.fetch(tile, &tokens, arithmetic);
-            for (group, (trace, &sp)) in groups.iter_mut().zip(sps).enumerate() {
-                let (source, state) = (block.group(group), trace.last());
-                let keep = |t: usize, passed: forward::Passed<A>| {
-                    part.y.put(t, group, arithmetic.read(passed.after), arithmetic);
-                    trace.keep(&passed, arithmetic);
-                };
-                forward::run(&source, tokens.clone(), state, sp, arithmetic, keep);
-            }
-        }
-        for (group, trace) in groups.iter().enumerate() {
-            part.last.put(group, arithmetic.read(trace.last()), arithmetic);
-        }
-    }
-
-    #[inline(always)]
-    fn backward(
-        &mut self,
-        tile: &Tile<'_>,
-        part: &mut Part<'_>,
-        sps: &[A::Term],
-        arithmetic: A,
-    ) -> Vec<A::Sum> {
-        let Self { block, groups } = self;
-        let mut arriving: Vec<_> = tile.groups().map(|group| Arriving::Last(tile.dlast(group))).collect();
-        let mut sums = vec![arithmetic.sum(tile.tokens_before()); sps.len()];
-        for tokens in tile.blocks().rev() {
-            block.fetch_cotangents(tile, &tokens);
-            for (group, trace) in groups.iter().enumerate() {
-                let (source, from) = (block.group(group), arriving[group]);
-                let put = |t: usize, gradient: backward::Gradient<A::Term>| {
-                    part.dx.put(t, group, gradient.dx, arithmetic);
-                    part.du.put(t, group, gradient.du, arithmetic);
-                    part.dv.put(t, group, gradient.dv, arithmetic);
-                };
-                let (tokens, sum) = (tokens.clone(), &mut sums[group]);
-                arriving[group] =
-                    backward::run(&source, tokens, from, sps[group], arithmetic, trace, sum, put);
-            }
-        }
-        for (group, arriving) in arriving.into_iter().enumerate() {
-            part.dh0.put(group, backward::initial(arriving, arithmetic), arithmetic);
-        }
-        sums
-    }
-}
-
 /// The sums of all sequences, channel by channel; `sums` come sequence by sequence, in groups of lanes.
-fn sums_of_channels<S: Copy, T: Copy>(problem: &Problem, sums: &[S], join: impl Fn(T, T) -> T) -> Vec<T>
-where
-    S: ByLane<T>,
-{
+fn sums_of_channels<S: ByLane<T>, T>(problem: &Problem, sums: &[S], join: impl Fn(T, T) -> T) -> Vec<T> {
     let width = problem.shape().width;
     let groups = width.div_ceil(LANES);
     let of = |row: usize, w: usize| sums[row * groups + w / LANES].lane(w % LANES);
@@ -326,7 +223,7 @@ fn entries(
     let [dx, du, dv] = [sheets.dx, sheets.du, sheets.dv].map(|out| Sheet::of(out.value, out.envelope));
     let (mut entries, own) = match (problem.gates(), projected.0) {
         (Gates::Projected { wi, wr, .. }, Some([u, v])) => {
-            let mut entries = projection::gradients(problem, wi, wr, [&dx, &du, &dv], plan);
+            let mut entries = projection::gradients(problem.x(), wi, wr, [&dx, &du, &dv], plan);
             let bound = projection::bound(wi.dim().1, plan);
             entries.extend([(Quantity::U, u.finish(bound)), (Quantity::V, v.finish(bound))]);
             (entries, bound)

@@ -1,7 +1,8 @@
 //! The block-diagonal projections that make the logits, and the gradients that go back through them; the
 //! recurrence between the two is left to [`super::forward`] and [`super::backward`].
 //!
-//! With `H` blocks of `K` channels: `u[h,:] = x[h,:] Wi[h] + bi[h]`, and
+//! With `H` blocks, each from `K` numbers to `J` (here `J = K`; one logit for two numbers, `J = K / 2`, in the complex form):
+//! `u[h,:] = x[h,:] Wi[h] + bi[h]`, and
 //!
 //! ```text
 //! dWi[h,i,j] = sum of x[h,i] du[h,j]     dbi[h,j] = sum of du[h,j]     dx += du[h,:] Wi[h]^T
@@ -9,7 +10,6 @@
 
 use ndarray::{Array2, Array3, ArrayBase, ArrayView2, Axis, Data, Ix2, Slice};
 
-use super::problem::Problem;
 use crate::near::Near;
 use crate::plan::RoundingPlan;
 use crate::sheet::Sheet;
@@ -23,20 +23,20 @@ pub(crate) fn logits(
     bias: &Array2<f64>,
     plan: &RoundingPlan,
 ) -> Sheet {
-    let (batch, length, width) = x.dim();
-    let block = weight.dim().1;
-    let mut sheet = Sheet::new(&[batch, length, width]);
+    let (batch, length, _) = x.dim();
+    let (blocks, inner, outer) = weight.dim();
+    let mut sheet = Sheet::new(&[batch, length, blocks * outer]);
     for row in 0..batch {
         for (h, weight) in weight.outer_iter().enumerate() {
             let x = x.index_axis(Axis(0), row);
-            let x = columns(&x, h, block);
+            let x = columns(&x, h, inner);
             let value = x.dot(&weight);
             let size = x.mapv(f64::abs).dot(&weight.mapv(f64::abs));
             for ((t, j), &dot) in value.indexed_iter() {
                 let b = bias[[h, j]];
-                let error = projected(0.0, size[[t, j]] + b.abs(), block, plan.projection);
+                let error = projected(0.0, size[[t, j]] + b.abs(), inner, plan.projection);
                 let near = stored(Near { value: dot + b, error }, plan);
-                sheet.put((row * length + t) * width + h * block + j, near);
+                sheet.put(((row * length + t) * blocks + h) * outer + j, near);
             }
         }
     }
@@ -48,24 +48,24 @@ fn stored(near: Near, plan: &RoundingPlan) -> Near {
     if plan.logits.unit > 0.0 { near.rounded(plan.logits) } else { near }
 }
 
-/// What a dot product along a block promises.
-pub(crate) fn bound(block: usize, plan: &RoundingPlan) -> Bound {
-    let additions = plan.projection.chain.additions(1, block + 1) + 1;
+/// What a dot product of so many terms promises.
+pub(crate) fn bound(terms: usize, plan: &RoundingPlan) -> Bound {
+    let additions = plan.projection.chain.additions(1, terms + 1) + 1;
     bound_of(additions)
 }
 
 /// `dx_total` and the gradients of all weights and biases.
 pub(crate) fn gradients(
-    problem: &Problem,
+    x: &Array3<f64>,
     wi: &Array3<f64>,
     wr: &Array3<f64>,
     [dx, du, dv]: [&Sheet; 3],
     plan: &RoundingPlan,
 ) -> Vec<(Quantity, Bounded)> {
-    let (du, dv) = (Side::new(du, problem, plan), Side::new(dv, problem, plan));
-    let (dwi, dbi, reduced) = du.parameters(problem, wi.dim().1, plan);
-    let (dwr, dbr, _) = dv.parameters(problem, wr.dim().1, plan);
-    let own = bound(2 * wi.dim().1, plan);
+    let (du, dv) = (Side::new(du, x, wi, plan), Side::new(dv, x, wr, plan));
+    let (dwi, dbi, reduced) = du.parameters(x, wi.dim(), plan);
+    let (dwr, dbr, _) = dv.parameters(x, wr.dim(), plan);
+    let own = bound(2 * wi.dim().2, plan);
     vec![
         (Quantity::DxTotal, total(dx, [(&du, wi), (&dv, wr)], plan).finish(own)),
         (Quantity::Dwi, dwi.finish(reduced)),
@@ -75,7 +75,7 @@ pub(crate) fn gradients(
     ]
 }
 
-/// The gradient of one gate's logits, as matrices `[B L, W]` of values, magnitudes and errors.
+/// The gradient of one gate's logits, as matrices `[B L, H J]` of values, magnitudes and errors.
 struct Side {
     value: Array2<f64>,
     size: Array2<f64>,
@@ -85,39 +85,43 @@ struct Side {
 }
 
 impl Side {
-    fn new(sheet: &Sheet, problem: &Problem, plan: &RoundingPlan) -> Self {
-        let shape = problem.shape();
-        let rows = shape.batch * shape.length;
-        let at = |(row, w): (usize, usize)| stored(sheet.get(row * shape.width + w), plan);
-        let value = Array2::from_shape_fn((rows, shape.width), |i| at(i).value);
-        let error = Array2::from_shape_fn((rows, shape.width), |i| at(i).error);
+    fn new(sheet: &Sheet, x: &Array3<f64>, weight: &Array3<f64>, plan: &RoundingPlan) -> Self {
+        let ((batch, length, _), (blocks, _, outer)) = (x.dim(), weight.dim());
+        let (rows, width) = (batch * length, blocks * outer);
+        let at = |(row, w): (usize, usize)| stored(sheet.get(row * width + w), plan);
+        let value = Array2::from_shape_fn((rows, width), |i| at(i).value);
+        let error = Array2::from_shape_fn((rows, width), |i| at(i).error);
         let repeats = repeated(&value.view(), plan);
         Self { size: value.mapv(f64::abs), value, error, repeats }
     }
 
     /// Gradients of weight and bias, and what their sums over batch and length promise.
-    fn parameters(&self, problem: &Problem, block: usize, plan: &RoundingPlan) -> (Sheet, Sheet, Bound) {
-        let shape = problem.shape();
-        let blocks = shape.width / block;
-        let additions = plan.reduce.chain.additions(shape.batch, shape.length);
-        let mut weight = Sheet::new(&[blocks, block, block]);
-        let mut bias = Sheet::new(&[blocks, block]);
-        let x = flat(problem.x());
+    fn parameters(
+        &self,
+        x: &Array3<f64>,
+        (blocks, inner, outer): (usize, usize, usize),
+        plan: &RoundingPlan,
+    ) -> (Sheet, Sheet, Bound) {
+        let (batch, length, _) = x.dim();
+        let additions = plan.reduce.chain.additions(batch, length);
+        let mut weight = Sheet::new(&[blocks, inner, outer]);
+        let mut bias = Sheet::new(&[blocks, outer]);
+        let x = flat(x);
         for h in 0..blocks {
-            let x = columns(&x, h, block);
+            let x = columns(&x, h, inner);
             let bound = |value: f64, size: f64, error: f64, repeats: f64| {
                 // One more rounding, of the product in front of each addition.
                 let error = summed(error, size, additions + 1, repeats, plan.reduce.rounding);
-                let underflow = (shape.batch * shape.length) as f64 * plan.reduce.rounding.underflow;
+                let underflow = (batch * length) as f64 * plan.reduce.rounding.underflow;
                 Near { value, error: error + underflow }
             };
-            let [value, size, error] = products(&x, [&self.value, &self.size, &self.error], h, block);
-            let repeats = repeated(&x, plan).t().dot(&columns(&self.repeats, h, block));
+            let [value, size, error] = products(&x, [&self.value, &self.size, &self.error], h, outer);
+            let repeats = repeated(&x, plan).t().dot(&columns(&self.repeats, h, outer));
             for ((i, j), &value) in value.indexed_iter() {
                 let at = [i, j];
-                weight.put((h * block + i) * block + j, bound(value, size[at], error[at], repeats[at]));
+                weight.put((h * inner + i) * outer + j, bound(value, size[at], error[at], repeats[at]));
             }
-            for j in h * block..(h + 1) * block {
+            for j in h * outer..(h + 1) * outer {
                 let [value, size, error, repeats] = [&self.value, &self.size, &self.error, &self.repeats]
                     .map(|matrix| matrix.column(j).sum());
                 bias.put(j, bound(value, size, error, repeats));
@@ -154,12 +158,12 @@ fn flat(x: &Array3<f64>) -> ArrayView2<'_, f64> {
 
 /// `dx + du Wi^T + dv Wr^T`.
 fn total(dx: &Sheet, sides: [(&Side, &Array3<f64>); 2], plan: &RoundingPlan) -> Sheet {
-    let (rows, width) = sides[0].0.value.dim();
-    let block = sides[0].1.dim().1;
+    let rows = sides[0].0.value.nrows();
+    let (blocks, inner, outer) = sides[0].1.dim();
     let mut sheet = dx.clone();
-    for h in 0..width / block {
+    for h in 0..blocks {
         let through =
-            |side: &Array2<f64>, weight: ArrayView2<'_, f64>| columns(side, h, block).dot(&weight.t());
+            |side: &Array2<f64>, weight: ArrayView2<'_, f64>| columns(side, h, outer).dot(&weight.t());
         let [one, two] = sides.map(|(side, weight)| {
             let weight = weight.index_axis(Axis(0), h);
             let size = weight.mapv(f64::abs);
@@ -170,12 +174,12 @@ fn total(dx: &Sheet, sides: [(&Side, &Array3<f64>); 2], plan: &RoundingPlan) -> 
             ]
         });
         for row in 0..rows {
-            for j in 0..block {
-                let index = row * width + h * block + j;
+            for j in 0..inner {
+                let index = (row * blocks + h) * inner + j;
                 let direct = dx.get(index);
                 let at = |k: usize| one[k][[row, j]] + two[k][[row, j]];
                 let size = direct.value.abs() + at(1);
-                let error = projected(direct.error + at(2), size, 2 * block, plan.projection);
+                let error = projected(direct.error + at(2), size, 2 * outer, plan.projection);
                 sheet.put(index, Near { value: direct.value + at(0), error });
             }
         }

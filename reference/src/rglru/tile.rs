@@ -38,10 +38,10 @@ impl<'a> Reader<'a> {
 }
 
 /// Channels of a tile. A token of a tile is four cache lines: a narrower one would fetch most lines twice.
-const TILE: usize = 4 * LANES;
+pub(crate) const TILE: usize = 4 * LANES;
 /// Tokens of a tile that are read, and written, at once: many loads in flight hide the latency of memory, since
 /// neighbouring tokens lie too far apart for the hardware to fetch ahead.
-const BLOCK: usize = 16;
+pub(crate) const BLOCK: usize = 16;
 
 /// Up to [`TILE`] neighbouring channels of one sequence.
 pub(crate) struct Tile<'a> {
@@ -65,10 +65,9 @@ impl<'a> Tile<'a> {
         0..self.count.div_ceil(LANES)
     }
 
-    /// The blocks of tokens, from the left.
-    pub(crate) fn blocks(&self) -> impl DoubleEndedIterator<Item = Range<usize>> + use<> {
-        let length = self.reader.problem.shape().length;
-        (0..length.div_ceil(BLOCK)).map(move |i| i * BLOCK..length.min((i + 1) * BLOCK))
+    /// Tokens of the sequence.
+    pub(crate) fn length(&self) -> usize {
+        self.reader.problem.shape().length
     }
 
     /// Tokens of the sequences before this one.
@@ -113,6 +112,15 @@ impl<'a> Tile<'a> {
             }
         }
     }
+}
+
+/// Some tokens in pieces of a size, from the left.
+pub(crate) fn pieces(
+    tokens: Range<usize>,
+    size: usize,
+) -> impl DoubleEndedIterator<Item = Range<usize>> + Clone {
+    let Range { start, end } = tokens;
+    (0..tokens.len().div_ceil(size)).map(move |i| start + i * size..end.min(start + (i + 1) * size))
 }
 
 /// A number for each group and token of a block.
@@ -214,7 +222,7 @@ impl<A: Arithmetic<Value = Lanes>> Cotangents<A> for Group<'_, A> {
 }
 
 #[inline(always)]
-fn load(values: &[f64]) -> Lanes {
+pub(crate) fn load(values: &[f64]) -> Lanes {
     if let Ok(whole) = values.try_into() {
         return Lanes::new(whole);
     }
@@ -234,11 +242,11 @@ impl<D: Dimension + RemoveAxis> Output<D> {
         Self { value: Array::zeros(shape), envelope: bounded.then(|| Array::zeros(shape)) }
     }
 
-    /// The parts that the tiles write, sequence by sequence.
-    pub(crate) fn slots(&mut self) -> Vec<Slot<'_, D::Smaller>> {
-        let values = tiles(&mut self.value);
+    /// The parts that tiles of so many channels write, sequence by sequence.
+    pub(crate) fn slots(&mut self, channels: usize) -> Vec<Slot<'_, D::Smaller>> {
+        let values = tiles(&mut self.value, channels);
         let envelopes = match &mut self.envelope {
-            Some(envelope) => tiles(envelope).into_iter().map(Some).collect(),
+            Some(envelope) => tiles(envelope, channels).into_iter().map(Some).collect(),
             None => values.iter().map(|_| None).collect::<Vec<_>>(),
         };
         values.into_iter().zip(envelopes).map(|(value, envelope)| Slot { value, envelope }).collect()
@@ -252,12 +260,15 @@ pub(crate) struct Slot<'a, D: Dimension> {
 }
 
 /// Cuts the last axis of every sequence into tiles.
-fn tiles<D: Dimension + RemoveAxis>(array: &mut Array<f64, D>) -> Vec<ArrayViewMut<'_, f64, D::Smaller>> {
+fn tiles<D: Dimension + RemoveAxis>(
+    array: &mut Array<f64, D>,
+    channels: usize,
+) -> Vec<ArrayViewMut<'_, f64, D::Smaller>> {
     let mut parts = Vec::new();
     for mut rest in array.outer_iter_mut() {
         let last = Axis(rest.ndim() - 1);
-        while rest.len_of(last) > TILE {
-            let (part, more) = rest.split_at(last, TILE);
+        while rest.len_of(last) > channels {
+            let (part, more) = rest.split_at(last, channels);
             parts.push(part);
             rest = more;
         }

@@ -3,6 +3,9 @@
 //!
 //! `A_t = 0` is a reset: the state before it is discarded, not multiplied, so NaN and infinity do not cross.
 
+pub(crate) mod cell;
+mod channel;
+mod family;
 mod problem;
 
 use ndarray::{Array2, Array3, Axis, Zip};
@@ -11,21 +14,9 @@ use num_traits::Num;
 
 use crate::carry::{Carry, State};
 use crate::near::Near;
-use crate::plan::{Rounding, RoundingPlan};
-use crate::truth::{Tensors, Truth};
+use crate::plan::Rounding;
+pub use family::{Input, evaluate, run, solve};
 pub use problem::{Field, Inputs, Problem};
-
-/// Placeholder.
-#[must_use]
-pub fn solve(_problem: &Problem, _plan: &RoundingPlan) -> Truth {
-    todo!()
-}
-
-/// Placeholder.
-#[must_use]
-pub fn evaluate(_problem: &Problem) -> Tensors {
-    todo!()
-}
 
 /// A number that a scan can carry.
 pub trait Scalar: Num + Copy {

@@ -24,7 +24,10 @@
 
 mod machine;
 mod rglru;
+mod rglru_complex;
+mod samu;
 mod scan;
+mod scan_family;
 mod twist;
 
 use ndarray::{ArrayD, IxDyn};
@@ -90,6 +93,17 @@ impl Staging {
         }
     }
 
+    /// The order in which the scan really goes: a fault of chunks needs chunks.
+    fn arranged(&self) -> Order {
+        match self.twist {
+            Some(Twist::CompositionSwapped | Twist::ChunkBorderForgotten) if self.order == Order::Serial => {
+                Order::Chunked(4)
+            }
+            Some(Twist::ChunkBorderForgotten) if self.order == Order::Tree => Order::Chunked(4),
+            _ => self.order,
+        }
+    }
+
     fn is(&self, twist: Twist) -> bool {
         self.twist == Some(twist)
     }
@@ -98,10 +112,12 @@ impl Staging {
 /// Runs the simulation: every output and gradient, as the kernel holds it before it is stored in any narrower format.
 #[must_use]
 pub fn simulate(problem: &Problem, staging: &Staging) -> Tensors {
-    let staging = &Staging { plan: staging.followed(), ..*staging };
+    let staging = &Staging { plan: staging.followed(), order: staging.arranged(), ..*staging };
     Tensors::new(match problem {
         Problem::Rglru(problem) => rglru::run(problem, staging),
-        Problem::Scan(_) | Problem::RglruComplex(_) | Problem::Samu(_) => todo!(),
+        Problem::Scan(problem) => scan_family::run(problem, staging),
+        Problem::RglruComplex(problem) => rglru_complex::run(problem, staging),
+        Problem::Samu(problem) => samu::run(problem, staging),
     })
 }
 

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::support::{REGIMES, Random, Regime, cases, problem, ratio};
+use crate::support::{REGIMES, Random, Regime, cases, median, problem, ratio};
 use plumbline_reference::rglru::{Problem, solve};
 use plumbline_reference::staged::{Order, Rounder, Staging, simulate};
 use plumbline_reference::{
@@ -129,11 +129,6 @@ fn ratios(problem: &Problem, truth: &Truth, order: Order) -> Vec<(Quantity, f64)
         .iter()
         .map(|(quantity, bounded)| (quantity, ratio(outcome.get(quantity).unwrap(), bounded)))
         .collect()
-}
-
-fn median(values: &mut [f64]) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
 }
 
 /// The median, over cases, of the largest ratio in a tensor, for the best f32 kernel that there can be.

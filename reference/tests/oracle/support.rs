@@ -2,8 +2,9 @@
 //! suites say what must hold.
 
 use ndarray::{Array1, Array2, Array3, ArrayD};
-use plumbline_reference::Bounded;
 use plumbline_reference::rglru::{Gates, Inputs, Problem};
+use plumbline_reference::staged::{Order, Rounder, Staging};
+use plumbline_reference::{Bounded, RoundingPlan};
 
 /// A small generator (splitmix64), so that a case is its seed.
 pub(crate) struct Random(pub(crate) u64);
@@ -77,7 +78,7 @@ pub(crate) const REGIMES: [Regime; 13] = [
 ];
 
 impl Regime {
-    fn a_param(self, random: &mut Random) -> f64 {
+    pub(crate) fn a_param(self, random: &mut Random) -> f64 {
         match self {
             Self::NearOne => random.between(-20.0, -9.0),
             Self::One => -200.0,
@@ -91,7 +92,7 @@ impl Regime {
         }
     }
 
-    fn logit(self, random: &mut Random) -> f64 {
+    pub(crate) fn logit(self, random: &mut Random) -> f64 {
         match self {
             Self::Zero => random.between(5.0, 9.0),
             Self::Saturated => random.between(-40.0, 40.0),
@@ -101,7 +102,7 @@ impl Regime {
         }
     }
 
-    fn signal(self, random: &mut Random) -> f64 {
+    pub(crate) fn signal(self, random: &mut Random) -> f64 {
         let plain = random.normal();
         match self {
             Self::Huge => single(plain * 1e4),
@@ -150,13 +151,8 @@ pub(crate) fn problem(
 }
 
 fn projections(regime: Regime, random: &mut Random, width: usize) -> Gates {
-    let block = if width > 16 {
-        16
-    } else if width.is_multiple_of(2) {
-        width / 2
-    } else {
-        width
-    };
+    let most = if width > 16 { 16 } else { width.div_ceil(2) };
+    let block = (1..=most).rev().find(|block| width.is_multiple_of(*block)).unwrap_or(1);
     let blocks = width / block;
     let scale = if regime == Regime::Huge { 1.0 } else { 1.0 / (block as f64).sqrt() };
     let weight = |random: &mut Random| {
@@ -189,4 +185,30 @@ fn element_ratio(got: f64, value: f64, envelope: f64) -> f64 {
 /// A number of cases from the environment, or the default.
 pub(crate) fn cases(default: usize) -> usize {
     std::env::var("PLUMBLINE_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+pub(crate) fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// An honest kernel of a plan: some rounding, in some order whose chains of additions the plan counts.
+pub(crate) fn staging(plan: &RoundingPlan, random: &mut Random) -> Staging {
+    let rounder = match random.below(4) {
+        0 => Rounder::Nearest,
+        1 => Rounder::Random(random.bits()),
+        2 => Rounder::Up,
+        _ => Rounder::Away,
+    };
+    let order = match random.below(3) {
+        0 => Order::Serial,
+        1 => Order::Chunked(1 + random.below(9)),
+        _ => Order::Tree,
+    };
+    Staging { plan: *plan, rounder, order, twist: None }
+}
+
+/// Whether the roundings of a simulation all go one way, against which a probabilistic bound is no promise.
+pub(crate) fn conspires(staging: &Staging) -> bool {
+    matches!(staging.rounder, Rounder::Up | Rounder::Away)
 }

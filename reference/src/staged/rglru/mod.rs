@@ -1,8 +1,8 @@
 //! States and gradients of the simulated recurrence, channel by channel; gates and projections are left to
 //! their own files.
 
-mod projection;
-mod token;
+pub(crate) mod projection;
+pub(crate) mod token;
 
 use ndarray::ArrayD;
 
@@ -40,7 +40,7 @@ pub(crate) fn run(problem: &Problem, staging: &Staging) -> Vec<(Quantity, ArrayD
     let machine = &Machine::new(staging.rounder);
     let unit = &Unit { machine, staging };
     let shape = problem.shape();
-    let logits = projection::logits(problem, unit);
+    let logits = logits(problem, unit);
     let mut out = Tensors::new(shape);
     let mut da_param = Vec::new();
     for w in 0..shape.width {
@@ -60,7 +60,7 @@ pub(crate) fn run(problem: &Problem, staging: &Staging) -> Vec<(Quantity, ArrayD
         Gates::Logits { .. } => Vec::new(),
         Gates::Projected { wi, wr, .. } => {
             let sides = [(&out.du, wi), (&out.dv, wr)];
-            projection::gradients(problem, unit, &logits, &out.dx, sides)
+            projection::gradients(problem.x(), unit, &logits, &out.dx, sides)
         }
     };
     entries.push((Quantity::DaParam, shaped(&[shape.width], &da_param)));
@@ -68,9 +68,24 @@ pub(crate) fn run(problem: &Problem, staging: &Staging) -> Vec<(Quantity, ArrayD
     entries
 }
 
-fn channel_gradient(unit: &Unit<'_>, p: f64, terms: &[Number]) -> Number {
+/// Input and recurrence logits, row-major.
+fn logits(problem: &Problem, unit: &Unit<'_>) -> [Vec<Number>; 2] {
+    match problem.gates() {
+        Gates::Logits { u, v } => [u, v].map(projection::given),
+        Gates::Projected { wi, bi, wr, br } => {
+            [(wi, bi), (wr, br)].map(|(weight, bias)| projection::project(problem.x(), weight, bias, unit))
+        }
+    }
+}
+
+pub(crate) fn channel_gradient(unit: &Unit<'_>, p: f64, terms: &[Number]) -> Number {
     let staging = unit.staging;
-    let adder = Carrier { machine: unit.machine, carry: staging.plan.reduce.rounding, order: staging.order };
+    let adder = Carrier {
+        machine: unit.machine,
+        carry: staging.plan.reduce.rounding,
+        order: staging.order,
+        twist: staging.twist,
+    };
     let slope = unit.sigmoid(Number::exactly(p));
     unit.product([adder.sum(terms), slope]).map(|product| -8.0 * product)
 }
@@ -109,7 +124,12 @@ impl Channel<'_> {
     }
 
     fn carrier(&self) -> Carrier<'_> {
-        Carrier { machine: self.unit.machine, carry: self.staging.plan.carry, order: self.staging.order }
+        Carrier {
+            machine: self.unit.machine,
+            carry: self.staging.plan.carry,
+            order: self.staging.order,
+            twist: self.staging.twist,
+        }
     }
 
     fn run(&self, logits: &[Vec<Number>; 2], out: &mut Tensors) {
