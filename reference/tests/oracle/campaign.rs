@@ -61,7 +61,8 @@ impl Case {
 
     /// The largest ratio of each tensor that the envelope makes a promise for.
     pub(crate) fn ratios(&self) -> Vec<(Quantity, f64)> {
-        let (truth, outcome) = (solve(&self.problem, &self.staging.plan), simulate(&self.problem, &self.staging));
+        let (truth, outcome) =
+            (solve(&self.problem, &self.staging.plan), simulate(&self.problem, &self.staging));
         // A probabilistic bound is no promise against roundings that all go one way.
         let random = matches!(self.staging.rounder, Rounder::Nearest | Rounder::Random(_));
         let judged = truth.iter().filter(|(_, bounded)| random || bounded.bound == Bound::Rigorous);

@@ -44,7 +44,8 @@ fn rows(
 /// the median a stroke, the largest a dot.
 pub(crate) fn honest(ratios: &[(Family, Tally<Quantity>)]) -> String {
     let axis = Axis { numbers: (1e-4, 1.0), places: (LEFT, 800.0) };
-    let families: Vec<_> = ratios.iter().map(|(family, tally)| (*family, tally.keys().copied().collect())).collect();
+    let families: Vec<_> =
+        ratios.iter().map(|(family, tally)| (*family, tally.keys().copied().collect())).collect();
     let title = "Honest f32 kernels: largest error of a tensor over its envelope, case by case";
     rows(&families, title, axis, |drawing, family, quantity, y| {
         let sorted = ratios[family].1.sorted(&quantity);
@@ -97,7 +98,11 @@ pub(crate) fn along() -> String {
     ];
     let axis = Axis { numbers: (1e-11, 1e-5), places: (360.0, 40.0) };
     let mut drawing = Drawing::new(830.0, 400.0);
-    drawing.text((10.0, 18.0), "start", "RG-LRU, one channel, f32, chunks of 16: |error| of y along the tokens");
+    drawing.text(
+        (10.0, 18.0),
+        "start",
+        "RG-LRU, one channel, f32, chunks of 16: |error| of y along the tokens",
+    );
     for (place, label) in axis.ticks() {
         drawing.line((60.0, place), (800.0, place), "#dddddd", 1.0);
         drawing.text((55.0, place + 4.0), "end", &label);

@@ -9,10 +9,10 @@ use plumbline_reference::{Chain, Quantity, RoundingPlan, solve};
 use rayon::prelude::*;
 
 use crate::campaign::{Campaign, ORDERS, PLANS, ROUNDERS, Tally};
+use crate::figures;
 use crate::precision::{Error, survey};
 use crate::sample::{FAMILIES, Family};
 use crate::support::{cases, ratio};
-use crate::figures;
 
 fn write(name: &str, text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/src").join(name);
@@ -80,7 +80,12 @@ fn oracle_error() {
         quantities.sort_unstable();
         quantities.dedup();
         let get = |regime, quantity| seen.get(&(family.regime(regime), quantity));
-        writeln!(text, "\n## {}\n\nLargest error, relative to the tensor's largest element:\n", family.name()).unwrap();
+        writeln!(
+            text,
+            "\n## {}\n\nLargest error, relative to the tensor's largest element:\n",
+            family.name()
+        )
+        .unwrap();
         let relative = |regime, quantity| get(regime, quantity).map(|error: &Error| short(error.relative));
         text += &by_regime(family, &quantities, relative);
         text += "\nLargest share of the f32 envelope of an element:\n\n";
@@ -97,11 +102,8 @@ fn short(number: f64) -> String {
 
 /// How the best f32 kernel there can be uses its envelope: rounding to nearest, in an order that its plan declares.
 fn honest(family: Family) -> Tally<(usize, Quantity)> {
-    let orders = [
-        (Order::Serial, Chain::Terms),
-        (Order::Chunked(16), Chain::Blocked(16)),
-        (Order::Tree, Chain::Tree),
-    ];
+    let orders =
+        [(Order::Serial, Chain::Terms), (Order::Chunked(16), Chain::Blocked(16)), (Order::Tree, Chain::Tree)];
     let regimes = 0..family.regimes();
     let drafts: Vec<_> = regimes
         .flat_map(|regime| (0..6u64).map(move |seed| (regime, seed)))
@@ -187,7 +189,9 @@ fn log(family: Family, campaign: &Campaign) -> String {
     let rounders = ROUNDERS.map(str::to_owned);
     let kernel = |order| {
         let seen = ROUNDERS.map(|rounder| campaign.kernels.get(&(order, rounder)));
-        seen.iter().map(|seen| self::cell(seen.map(|seen| format!("{:.2} ({})", seen.worst, seen.cases)))).collect()
+        seen.iter()
+            .map(|seen| self::cell(seen.map(|seen| format!("{:.2} ({})", seen.worst, seen.cases))))
+            .collect()
     };
     let mut plans: Vec<_> = PLANS.iter().map(|(name, _)| *name).collect();
     plans.dedup();
@@ -199,6 +203,10 @@ fn log(family: Family, campaign: &Campaign) -> String {
         "Largest ratio (median; cases):\n\n{}\nLargest ratio (cases) by order and rounding:\n\n{}\nBy plan:\n\n{}",
         by_regime(family, &quantities, cell),
         table("order", &rounders, ORDERS.iter().map(|order| ((*order).to_owned(), kernel(order)))),
-        table("plan", &["largest ratio (cases)".to_owned()], plans.iter().map(|name| ((*name).to_owned(), plan(name)))),
+        table(
+            "plan",
+            &["largest ratio (cases)".to_owned()],
+            plans.iter().map(|name| ((*name).to_owned(), plan(name)))
+        ),
     )
 }

@@ -67,9 +67,8 @@ impl Family {
 
     pub(crate) fn problem(self, regime: usize, seed: u64, size: Size) -> Problem {
         let (b, l, channels) = size;
-        let complex = |projected| {
-            rglru_complex::problem(support::REGIMES[regime], seed, size, projected).into()
-        };
+        let complex =
+            |projected| rglru_complex::problem(support::REGIMES[regime], seed, size, projected).into();
         match self {
             Self::Scan => scan_family::problem(scan_family::REGIMES[regime], Field::Real, seed, size).into(),
             Self::ComplexScan => {

@@ -76,12 +76,14 @@ impl Axis {
     /// The powers of ten on the axis, and how they are written.
     pub(crate) fn ticks(self) -> impl Iterator<Item = (f64, String)> {
         let ends = (self.numbers.0.log10(), self.numbers.1.log10());
-        (-40..10).map(|power| (f64::from(power), power)).filter(move |(p, _)| *p >= ends.0 && *p <= ends.1).map(
-            move |(_, power)| {
+        (-40..10)
+            .map(|power| (f64::from(power), power))
+            .filter(move |(p, _)| *p >= ends.0 && *p <= ends.1)
+            .map(move |(_, power)| {
                 let number = 10f64.powi(power);
-                let label = if (-3..=0).contains(&power) { format!("{number}") } else { format!("1e{power}") };
+                let label =
+                    if (-3..=0).contains(&power) { format!("{number}") } else { format!("1e{power}") };
                 (self.at(number), label)
-            },
-        )
+            })
     }
 }
