@@ -36,7 +36,7 @@ use crate::truth::{Bound, Bounded, Quantity, Tensors, Truth};
 use arithmetic::{Arithmetic, Plain};
 use envelope::Bounds;
 use solver::{Part, Scratch, forward_tile};
-use tile::{Logits, Output, Reader, TILE, Tile};
+use tile::{Logits, Output, Reader, Tile};
 
 pub use forward::{Input, Outputs, forward};
 pub use problem::{Gates, Inputs, Problem};
@@ -83,7 +83,7 @@ pub fn outputs(problem: &Problem) -> (Array3<f64>, Array2<f64>) {
     let reader = Reader::new(problem, &logits);
     let mut y = Output::<Ix3>::new(shape.tokens(), false);
     let mut last = Output::<Ix2>::new(shape.states(), false);
-    let slots: Vec<_> = y.slots(TILE).into_iter().zip(last.slots(TILE)).collect();
+    let slots: Vec<_> = y.slots().into_iter().zip(last.slots()).collect();
     slots.into_par_iter().enumerate().for_each(|(index, (y, last))| {
         widest(
             #[inline(always)]
@@ -151,9 +151,9 @@ impl Sheets {
     }
 
     fn parts(&mut self) -> Vec<Part<'_>> {
-        let tokens = self.y.slots(TILE).into_iter().zip(self.dx.slots(TILE));
-        let logits = self.du.slots(TILE).into_iter().zip(self.dv.slots(TILE));
-        let states = self.last.slots(TILE).into_iter().zip(self.dh0.slots(TILE));
+        let tokens = self.y.slots().into_iter().zip(self.dx.slots());
+        let logits = self.du.slots().into_iter().zip(self.dv.slots());
+        let states = self.last.slots().into_iter().zip(self.dh0.slots());
         let parts = tokens.zip(logits).zip(states);
         parts.map(|(((y, dx), (du, dv)), (last, dh0))| Part { y, last, dx, du, dv, dh0 }).collect()
     }

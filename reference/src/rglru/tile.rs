@@ -242,11 +242,11 @@ impl<D: Dimension + RemoveAxis> Output<D> {
         Self { value: Array::zeros(shape), envelope: bounded.then(|| Array::zeros(shape)) }
     }
 
-    /// The parts that tiles of so many channels write, sequence by sequence.
-    pub(crate) fn slots(&mut self, channels: usize) -> Vec<Slot<'_, D::Smaller>> {
-        let values = tiles(&mut self.value, channels);
+    /// The parts that the tiles write, sequence by sequence.
+    pub(crate) fn slots(&mut self) -> Vec<Slot<'_, D::Smaller>> {
+        let values = tiles(&mut self.value);
         let envelopes = match &mut self.envelope {
-            Some(envelope) => tiles(envelope, channels).into_iter().map(Some).collect(),
+            Some(envelope) => tiles(envelope).into_iter().map(Some).collect(),
             None => values.iter().map(|_| None).collect::<Vec<_>>(),
         };
         values.into_iter().zip(envelopes).map(|(value, envelope)| Slot { value, envelope }).collect()
@@ -260,15 +260,12 @@ pub(crate) struct Slot<'a, D: Dimension> {
 }
 
 /// Cuts the last axis of every sequence into tiles.
-fn tiles<D: Dimension + RemoveAxis>(
-    array: &mut Array<f64, D>,
-    channels: usize,
-) -> Vec<ArrayViewMut<'_, f64, D::Smaller>> {
+fn tiles<D: Dimension + RemoveAxis>(array: &mut Array<f64, D>) -> Vec<ArrayViewMut<'_, f64, D::Smaller>> {
     let mut parts = Vec::new();
     for mut rest in array.outer_iter_mut() {
         let last = Axis(rest.ndim() - 1);
-        while rest.len_of(last) > channels {
-            let (part, more) = rest.split_at(last, channels);
+        while rest.len_of(last) > TILE {
+            let (part, more) = rest.split_at(last, TILE);
             parts.push(part);
             rest = more;
         }

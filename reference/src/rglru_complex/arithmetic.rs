@@ -70,54 +70,71 @@ impl<N: Number> Complex for Plain<N> {
     type State = Pair<N>;
     type Sum = N;
 
+    #[inline(always)]
     fn real(self) -> Self {
         self
     }
+    #[inline(always)]
     fn exact(self, value: Pair<N>) -> Pair<N> {
         value
     }
+    #[inline(always)]
     fn parts(self, plane: Pair<N>) -> [N; 2] {
         [plane.re, plane.im]
     }
+    #[inline(always)]
     fn conj(self, plane: Pair<N>) -> Pair<N> {
         plane.conj()
     }
+    #[inline(always)]
     fn turned(self, radius: N, r: N, a_imag: N) -> Pair<N> {
         Pair::polar(radius, a_imag * r)
     }
+    #[inline(always)]
     fn weighted<const K: usize>(self, value: Pair<N>, factors: [N; K]) -> Pair<N> {
         factors.into_iter().fold(value, Pair::scaled)
     }
+    #[inline(always)]
     fn times(self, one: Pair<N>, two: Pair<N>) -> Pair<N> {
         one * two
     }
+    #[inline(always)]
     fn dot<const K: usize>(self, one: Pair<N>, two: Pair<N>, factors: [N; K]) -> N {
         factors.into_iter().fold(one.dot(two), |product, factor| product * factor)
     }
+    #[inline(always)]
     fn at_boundary(self, plane: Pair<N>) -> Pair<N> {
         plane
     }
+    #[inline(always)]
     fn initial(self, value: Pair<N>) -> Pair<N> {
         value
     }
+    #[inline(always)]
     fn written(self, write: Pair<N>) -> Pair<N> {
         write
     }
+    #[inline(always)]
     fn step(self, state: Pair<N>, decay: Pair<N>, write: Pair<N>) -> Pair<N> {
         decay * state + write
     }
+    #[inline(always)]
     fn read(self, state: Pair<N>) -> Pair<N> {
         state
     }
+    #[inline(always)]
     fn saved(self, state: Pair<N>) -> Pair<N> {
         state
     }
+    #[inline(always)]
     fn first(self, lambda: Pair<N>, decay: Pair<N>) -> Pair<N> {
         decay.conj() * lambda
     }
+    #[inline(always)]
     fn sum(self, _count: usize) -> N {
         N::zero()
     }
+    #[inline(always)]
     fn add(self, sum: &mut N, one: N, two: N) {
         *sum = *sum + one * two;
     }

@@ -64,6 +64,7 @@ struct Through<'a, T> {
 }
 
 /// Runs the adjoint, shows the gradients of every token on the way, adds to the sums, and returns `dh0`.
+#[inline(always)]
 pub(crate) fn run<A: Complex>(
     source: &impl Cotangents<A>,
     sp: Term<A>,
@@ -94,6 +95,7 @@ pub(crate) fn run<A: Complex>(
 }
 
 /// `lambda_t`: what the output and the final state ask for, and what comes back from the next token.
+#[inline(always)]
 fn cotangent<A: Complex>(
     source: &impl Cotangents<A>,
     t: usize,
@@ -111,6 +113,7 @@ fn cotangent<A: Complex>(
     }
 }
 
+#[inline(always)]
 fn through_decay<'a, A: Complex>(
     lambda: A::State,
     before: A::State,
@@ -129,6 +132,7 @@ fn through_decay<'a, A: Complex>(
     Through { dl: real.minus(re, real.scaled(through_norm, 2.0)), dphi: real.scaled(im, -1.0), decay }
 }
 
+#[inline(always)]
 fn gradient<A: Complex>(
     source: &impl Cotangents<A>,
     t: usize,

@@ -31,11 +31,13 @@ pub(crate) struct Disc<N> {
 }
 
 impl<N: Number> Disc<N> {
+    #[inline(always)]
     fn size(self) -> Size<N> {
         Size { size: self.value.modulus(), error: self.error }
     }
 
     /// With one more rounding of each component.
+    #[inline(always)]
     fn rounded(self, rounding: Rounding) -> Self {
         let modulus = Near { value: self.value.modulus(), error: self.error };
         Self { error: modulus.rounded(by_components(rounding)).error, ..self }
@@ -44,6 +46,7 @@ impl<N: Number> Disc<N> {
 
 /// The rounding of a modulus where both components are rounded: relative to each is relative to the modulus, but each may
 /// underflow.
+#[inline(always)]
 fn by_components(rounding: Rounding) -> Rounding {
     Rounding { underflow: SQRT_2 * rounding.underflow, ..rounding }
 }
@@ -76,18 +79,22 @@ impl<'a, N: Number> Complex for Discs<'a, N> {
     type State = State<N>;
     type Sum = Total<N>;
 
+    #[inline(always)]
     fn real(self) -> Bounds<'a, N> {
         self.real
     }
 
+    #[inline(always)]
     fn exact(self, value: Pair<N>) -> Disc<N> {
         Disc { value, error: N::zero() }
     }
 
+    #[inline(always)]
     fn parts(self, plane: Disc<N>) -> [Near<N>; 2] {
         [plane.value.re, plane.value.im].map(|value| Near { value, error: plane.error })
     }
 
+    #[inline(always)]
     fn conj(self, plane: Disc<N>) -> Disc<N> {
         Disc { value: plane.value.conj(), ..plane }
     }
@@ -97,6 +104,7 @@ impl<'a, N: Number> Complex for Discs<'a, N> {
     ///
     /// Sine and cosine are relatively accurate library functions; what [`RoundingPlan::depth`] adds for each unit of the
     /// argument is absolute, and in both.
+    #[inline(always)]
     fn turned(self, radius: Near<N>, r: Near<N>, a_imag: N) -> Disc<N> {
         let Rounding { unit, underflow, .. } = self.plan.decay;
         let (rate, phase) = (a_imag.abs(), a_imag * r.value);
@@ -112,6 +120,7 @@ impl<'a, N: Number> Complex for Discs<'a, N> {
         Disc { value: Pair::polar(radius.value, phase), error: moved + own }
     }
 
+    #[inline(always)]
     fn weighted<const K: usize>(self, value: Pair<N>, factors: [Near<N>; K]) -> Disc<N> {
         let rounding = by_components(self.plan.products);
         let all = std::iter::once(Near::exact(value.modulus())).chain(factors);
@@ -120,12 +129,14 @@ impl<'a, N: Number> Complex for Discs<'a, N> {
         Disc { value: weighted, error: near.error }
     }
 
+    #[inline(always)]
     fn times(self, one: Disc<N>, two: Disc<N>) -> Disc<N> {
         let error = product_error::<N, Pair<N>>(one.size(), two.size(), self.plan.products);
         Disc { value: one.value * two.value, error }
     }
 
     /// The roundings are charged on the moduli: the two terms may be multiplied by the factors before they are added.
+    #[inline(always)]
     fn dot<const K: usize>(self, one: Disc<N>, two: Pair<N>, factors: [Near<N>; K]) -> Near<N> {
         let (rounding, other) = (self.plan.products, two.modulus());
         let (size, inherited) = (one.value.modulus() * other, one.error * other);
@@ -138,42 +149,51 @@ impl<'a, N: Number> Complex for Discs<'a, N> {
         Near { value, error: near.error }
     }
 
+    #[inline(always)]
     fn at_boundary(self, plane: Disc<N>) -> Disc<N> {
         self.plan.boundary.map_or(plane, |rounding| plane.rounded(rounding))
     }
 
+    #[inline(always)]
     fn initial(self, value: Pair<N>) -> State<N> {
         State { value, bound: Carried::exact(value.modulus()) }
     }
 
+    #[inline(always)]
     fn written(self, write: Disc<N>) -> State<N> {
         State { value: write.value, bound: Carried::written(write.size(), self.carry) }
     }
 
+    #[inline(always)]
     fn step(self, state: State<N>, decay: Disc<N>, write: Disc<N>) -> State<N> {
         let bound = state.bound.step(state.value.modulus(), decay.size(), write.size(), self.carry);
         State { value: decay.value * state.value + write.value, bound }
     }
 
+    #[inline(always)]
     fn read(self, state: State<N>) -> Disc<N> {
         Disc { value: state.value, error: state.bound.error }
     }
 
+    #[inline(always)]
     fn saved(self, state: State<N>) -> Disc<N> {
         let (state, saved) = (self.read(state), self.plan.saved);
         if saved.unit > 0.0 { state.rounded(saved) } else { state }
     }
 
+    #[inline(always)]
     fn first(self, lambda: State<N>, decay: Disc<N>) -> Disc<N> {
         let lambda = self.read(lambda);
         let error = product_error::<N, Pair<N>>(lambda.size(), decay.size(), self.plan.carry);
         Disc { value: decay.value.conj() * lambda.value, error }
     }
 
+    #[inline(always)]
     fn sum(self, count: usize) -> Total<N> {
         Total::after(count)
     }
 
+    #[inline(always)]
     fn add(self, sum: &mut Total<N>, one: Near<N>, two: Near<N>) {
         sum.add(self.real.product([one, two]), self.plan.reduce.rounding);
     }

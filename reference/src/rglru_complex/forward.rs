@@ -30,6 +30,7 @@ pub(crate) struct Token<A: Complex> {
 }
 
 impl<A: Complex> Token<A> {
+    #[inline(always)]
     fn new(source: &impl Source<A>, t: usize, sp: Term<A>, arithmetic: A) -> Self {
         let (u, v) = source.logits(t, arithmetic);
         let gates = token::Token::new(u, v, source.is_reset(t), sp, arithmetic.real());
@@ -38,6 +39,7 @@ impl<A: Complex> Token<A> {
         Self { gates, a }
     }
 
+    #[inline(always)]
     fn step(&self, before: A::State, x: Pair<Value<A>>, arithmetic: A) -> A::State {
         let w = arithmetic.at_boundary(arithmetic.weighted(x, [self.gates.g, self.gates.n]));
         match self.a {
@@ -48,6 +50,7 @@ impl<A: Complex> Token<A> {
 }
 
 /// Runs `h_t = A_t h_{t-1} + w_t`, hands over every token with the states before and after it, and returns the last.
+#[inline(always)]
 pub(crate) fn run<A: Complex>(
     source: &impl Source<A>,
     sp: Term<A>,

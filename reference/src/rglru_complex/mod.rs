@@ -23,12 +23,12 @@ mod tile;
 use ndarray::{Ix1, Ix2, Ix3};
 use rayon::prelude::*;
 
-use crate::lanes::{LANES, Lanes};
+use crate::lanes::{LANES, Lanes, widest};
 use crate::near::{Near, product};
 use crate::plan::RoundingPlan;
 use crate::rglru::arithmetic::{Arithmetic, Plain};
 use crate::rglru::projection;
-use crate::rglru::tile::{Logits, Output, Slot};
+use crate::rglru::tile::{Logits, Output, Slot, TILE};
 use crate::sheet::Sheet;
 use crate::sums::{Total, bound_of, summed};
 use crate::truth::{Bound, Bounded, Quantity, Tensors, Truth};
@@ -107,8 +107,8 @@ struct Part<'a> {
 }
 
 impl Sheets {
-    /// All outputs, and for each tile its sums.
-    fn fill<A>(problem: &Problem, logits: &Logits<'_>, arithmetic: A) -> (Self, Vec<Sums<A::Sum>>)
+    /// All outputs, and for each tile the sums of its groups of channels.
+    fn fill<A>(problem: &Problem, logits: &Logits<'_>, arithmetic: A) -> (Self, Vec<Vec<Sums<A::Sum>>>)
     where
         A: Complex<Real: Arithmetic<Value = Lanes>>,
     {
@@ -124,14 +124,22 @@ impl Sheets {
             dv: tokens(),
             dh0: states(),
         };
-        let solve = |(index, part)| solve_tile(&Tile::new(problem, logits, index), part, arithmetic);
+        let solve = |(index, mut part): (usize, Part<'_>)| {
+            widest(
+                #[inline(always)]
+                || {
+                    let groups = Tile::groups(problem, logits, index).enumerate();
+                    groups.map(|(group, tile)| solve_group(&tile, group, &mut part, arithmetic)).collect()
+                },
+            )
+        };
         let sums = sheets.parts().into_par_iter().enumerate().map(solve).collect();
         (sheets, sums)
     }
 
     fn parts(&mut self) -> Vec<Part<'_>> {
         let tokens = pairs(&mut self.y).zip(pairs(&mut self.dx));
-        let logits = self.du.slots(LANES).into_iter().zip(self.dv.slots(LANES));
+        let logits = self.du.slots().into_iter().zip(self.dv.slots());
         let states = pairs(&mut self.last).zip(pairs(&mut self.dh0));
         let parts = tokens.zip(logits).zip(states);
         parts.map(|(((y, dx), (du, dv)), (last, dh0))| Part { y, last, dx, du, dv, dh0 }).collect()
@@ -141,10 +149,12 @@ impl Sheets {
 fn pairs<D: ndarray::Dimension + ndarray::RemoveAxis>(
     [re, im]: &mut [Output<D>; 2],
 ) -> impl Iterator<Item = [Slot<'_, D::Smaller>; 2]> {
-    re.slots(LANES).into_iter().zip(im.slots(LANES)).map(|(re, im)| [re, im])
+    re.slots().into_iter().zip(im.slots()).map(|(re, im)| [re, im])
 }
 
-fn solve_tile<A>(tile: &Tile<'_>, mut part: Part<'_>, arithmetic: A) -> Sums<A::Sum>
+/// Forward and backward over a group of channels, the `group`th of its tile.
+#[inline(always)]
+fn solve_group<A>(tile: &Tile<'_>, group: usize, part: &mut Part<'_>, arithmetic: A) -> Sums<A::Sum>
 where
     A: Complex<Real: Arithmetic<Value = Lanes>>,
 {
@@ -153,25 +163,25 @@ where
     let mut trace = Trace { tokens: Vec::new(), states: Vec::new() };
     let last = forward::run(tile, sp, arithmetic, |t, token, before, after| {
         for (slot, y) in part.y.iter_mut().zip(arithmetic.parts(arithmetic.read(after))) {
-            slot.put(t, 0, y, real);
+            slot.put(t, group, y, real);
         }
         trace.tokens.push(token);
         trace.states.push(before);
     });
     for (slot, last) in part.last.iter_mut().zip(arithmetic.parts(arithmetic.read(last))) {
-        slot.put(0, last, real);
+        slot.put(group, last, real);
     }
     let empty = arithmetic.sum(tile.tokens_before());
     let mut sums = Sums { decay: empty, phase: empty };
     let dh0 = backward::run(tile, sp, arithmetic, &trace, &mut sums, |t, gradient| {
         for (slot, dx) in part.dx.iter_mut().zip(gradient.dx) {
-            slot.put(t, 0, dx, real);
+            slot.put(t, group, dx, real);
         }
-        part.du.put(t, 0, gradient.du, real);
-        part.dv.put(t, 0, gradient.dv, real);
+        part.du.put(t, group, gradient.du, real);
+        part.dv.put(t, group, gradient.dv, real);
     });
     for (slot, dh0) in part.dh0.iter_mut().zip(arithmetic.parts(dh0)) {
-        slot.put(0, dh0, real);
+        slot.put(group, dh0, real);
     }
     sums
 }
@@ -186,18 +196,17 @@ struct Parameters {
 /// One of the sums of a channel, over all sequences in their order; `sums` come sequence by sequence, in tiles.
 fn over_batch<S: Copy, T>(
     problem: &Problem,
-    sums: &[Sums<S>],
+    sums: &[Vec<Sums<S>>],
     m: usize,
     of: impl Fn(&Sums<S>, usize) -> T,
     join: impl Fn(T, T) -> T,
 ) -> T {
-    let lanes = crate::lanes::LANES;
-    let tiles = (problem.shape().width / 2).div_ceil(lanes);
-    let at = |row: usize| of(&sums[row * tiles + m / lanes], m % lanes);
+    let tiles = (problem.shape().width / 2).div_ceil(TILE);
+    let at = |row: usize| of(&sums[row * tiles + m / TILE][m % TILE / LANES], m % LANES);
     (1..problem.shape().batch).fold(at(0), |sum, row| join(sum, at(row)))
 }
 
-fn plain_parameters(problem: &Problem, sums: &[Sums<Lanes>]) -> Parameters {
+fn plain_parameters(problem: &Problem, sums: &[Vec<Sums<Lanes>>]) -> Parameters {
     let channels = problem.shape().width / 2;
     let (mut da_param, mut da_imag) = (Sheet::new(&[channels]), Sheet::new(&[channels]));
     for (m, &p) in problem.a_param().iter().enumerate() {
@@ -211,7 +220,11 @@ fn plain_parameters(problem: &Problem, sums: &[Sums<Lanes>]) -> Parameters {
     Parameters { da_param, da_imag, bound: Bound::Rigorous }
 }
 
-fn bounded_parameters(problem: &Problem, sums: &[Sums<Total<Lanes>>], plan: &RoundingPlan) -> Parameters {
+fn bounded_parameters(
+    problem: &Problem,
+    sums: &[Vec<Sums<Total<Lanes>>>],
+    plan: &RoundingPlan,
+) -> Parameters {
     let (shape, rounding) = (problem.shape(), plan.reduce.rounding);
     let (channels, additions) = (shape.width / 2, plan.reduce.chain.additions(shape.batch, shape.length));
     let near = |m: usize, of: fn(&Sums<Total<Lanes>>) -> &Total<Lanes>| {

@@ -10,7 +10,7 @@ use super::problem::Problem;
 use crate::lanes::{LANES, Lanes};
 use crate::pair::Pair;
 use crate::rglru::arithmetic::Arithmetic;
-use crate::rglru::tile::{Logits, Output, load};
+use crate::rglru::tile::{Logits, Output, TILE, load};
 use crate::sheet::Sheet;
 
 /// Up to [`LANES`] neighbouring channels of one sequence; lanes beyond the last channel hold zeros.
@@ -23,12 +23,18 @@ pub(crate) struct Tile<'a> {
 }
 
 impl<'a> Tile<'a> {
-    /// The tile at an index, sequence by sequence.
-    pub(crate) fn new(problem: &'a Problem, logits: &'a Logits<'a>, index: usize) -> Self {
+    /// Group by group, the channels of the block of [`TILE`] at an index, sequence by sequence.
+    pub(crate) fn groups(
+        problem: &'a Problem,
+        logits: &'a Logits<'a>,
+        index: usize,
+    ) -> impl Iterator<Item = Self> {
         let channels = problem.shape().width / 2;
-        let tiles = channels.div_ceil(LANES);
-        let first = index % tiles * LANES;
-        Self { problem, logits, row: index / tiles, first, count: LANES.min(channels - first) }
+        let blocks = channels.div_ceil(TILE);
+        let (row, start) = (index / blocks, index % blocks * TILE);
+        let end = channels.min(start + TILE);
+        let group = move |first| Self { problem, logits, row, first, count: LANES.min(end - first) };
+        (start..end).step_by(LANES).map(group)
     }
 
     /// Tokens of the sequences before this one.
@@ -36,40 +42,48 @@ impl<'a> Tile<'a> {
         self.row * self.problem.shape().length
     }
 
+    #[inline(always)]
     pub(crate) fn a_param(&self) -> Lanes {
         self.read(self.problem.a_param().as_slice(), self.first)
     }
 
+    #[inline(always)]
     fn read(&self, values: Option<&[f64]>, at: usize) -> Lanes {
         let Some(values) = values else { unreachable!("a problem's arrays are row-major") };
         load(&values[at..at + self.count])
     }
 
     /// Row `row` of a tensor that ends in `W`.
+    #[inline(always)]
     fn pair(&self, values: Option<&[f64]>, row: usize) -> Pair<Lanes> {
         let width = self.problem.shape().width;
         let at = row * width + self.first;
         Pair::new(self.read(values, at), self.read(values, at + width / 2))
     }
 
+    #[inline(always)]
     fn token(&self, t: usize) -> usize {
         self.row * self.problem.shape().length + t
     }
 }
 
 impl<A: Complex<Real: Arithmetic<Value = Lanes>>> Source<A> for Tile<'_> {
+    #[inline(always)]
     fn length(&self) -> usize {
         self.problem.shape().length
     }
 
+    #[inline(always)]
     fn is_reset(&self, t: usize) -> bool {
         self.problem.reset()[[self.row, t]]
     }
 
+    #[inline(always)]
     fn x(&self, t: usize) -> Pair<Lanes> {
         self.pair(self.problem.x().as_slice(), self.token(t))
     }
 
+    #[inline(always)]
     fn logits(&self, t: usize, arithmetic: A) -> (Term<A>, Term<A>) {
         let at = self.token(t) * (self.problem.shape().width / 2) + self.first;
         let real = arithmetic.real();
@@ -87,21 +101,24 @@ impl<A: Complex<Real: Arithmetic<Value = Lanes>>> Source<A> for Tile<'_> {
         }
     }
 
+    #[inline(always)]
     fn h0(&self) -> Pair<Lanes> {
-        let zero = Lanes::ZERO;
-        self.problem.h0().map_or(Pair::new(zero, zero), |h0| self.pair(h0.as_slice(), self.row))
+        self.problem.h0().map_or(Pair::new(Lanes::ZERO, Lanes::ZERO), |h0| self.pair(h0.as_slice(), self.row))
     }
 
+    #[inline(always)]
     fn a_imag(&self) -> Lanes {
         self.read(self.problem.a_imag().as_slice(), self.first)
     }
 }
 
 impl<A: Complex<Real: Arithmetic<Value = Lanes>>> Cotangents<A> for Tile<'_> {
+    #[inline(always)]
     fn dy(&self, t: usize) -> Pair<Lanes> {
         self.pair(self.problem.dy().as_slice(), self.token(t))
     }
 
+    #[inline(always)]
     fn dlast(&self) -> Pair<Lanes> {
         self.pair(self.problem.dlast().as_slice(), self.row)
     }

@@ -38,11 +38,13 @@ pub(crate) trait Cell<N: Number>: Copy + Add<Output = Self> + Mul<Output = Self>
     }
 }
 
+#[inline(always)]
 fn is_zero<N: Number>(size: N) -> N::Mask {
     // Nothing but 0 is below the smallest of all numbers; that no NaN is below anything is the point.
     size.less(N::from_f64(f64::from_bits(1)))
 }
 
+#[inline(always)]
 fn tamed<N: Number>(number: N, mask: N::Mask) -> N {
     let finite = N::pick(number.abs().less(N::from_f64(f64::INFINITY)), number, N::zero());
     N::pick(mask, finite, number)
@@ -53,24 +55,31 @@ impl<N: Number> Cell<N> for N {
     const PRODUCT: f64 = 1.0;
     const FLUSHES: f64 = 1.0;
 
+    #[inline(always)]
     fn new(part: impl Fn(usize) -> N) -> Self {
         part(0)
     }
+    #[inline(always)]
     fn part(self, _part: usize) -> N {
         self
     }
+    #[inline(always)]
     fn conj(self) -> Self {
         self
     }
+    #[inline(always)]
     fn size(self) -> N {
         self.abs()
     }
+    #[inline(always)]
     fn is_zero(self) -> N::Mask {
         is_zero(self.abs())
     }
+    #[inline(always)]
     fn tamed(self, mask: N::Mask) -> Self {
         tamed(self, mask)
     }
+    #[inline(always)]
     fn carry(rounding: Rounding, length: usize) -> Carry {
         Carry::real(rounding, length)
     }
@@ -81,24 +90,31 @@ impl<N: Number> Cell<N> for Pair<N> {
     const PRODUCT: f64 = K_COMPLEX_PRODUCT;
     const FLUSHES: f64 = COMPLEX_PRODUCT_FLUSHES;
 
+    #[inline(always)]
     fn new(part: impl Fn(usize) -> N) -> Self {
         Pair::new(part(0), part(1))
     }
+    #[inline(always)]
     fn part(self, part: usize) -> N {
         if part == 0 { self.re } else { self.im }
     }
+    #[inline(always)]
     fn conj(self) -> Self {
         Pair::conj(self)
     }
+    #[inline(always)]
     fn size(self) -> N {
         self.modulus()
     }
+    #[inline(always)]
     fn is_zero(self) -> N::Mask {
         is_zero(self.re.abs() + self.im.abs())
     }
+    #[inline(always)]
     fn tamed(self, mask: N::Mask) -> Self {
         Pair::new(tamed(self.re, mask), tamed(self.im, mask))
     }
+    #[inline(always)]
     fn carry(rounding: Rounding, length: usize) -> Carry {
         Carry::complex(rounding, length)
     }
@@ -106,7 +122,7 @@ impl<N: Number> Cell<N> for Pair<N> {
 
 /// `A state + w`. A decay of 0 discards what is not finite; what is finite it multiplies, so that the derivative with
 /// respect to `A` is there too.
-#[inline]
+#[inline(always)]
 pub(crate) fn step<N: Number, C: Cell<N>>(decay: C, state: C, write: C) -> C {
     decay * state.tamed(decay.is_zero()) + write
 }

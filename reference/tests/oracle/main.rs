@@ -16,7 +16,6 @@ mod samu_soundness;
 mod samu_support;
 mod scan_contract;
 mod scan_family;
-mod slope;
 mod soundness;
 mod support;
 mod witness;

@@ -6,45 +6,49 @@ use plumbline_reference::number::Number;
 use plumbline_reference::scan::{Field, Input, Inputs, Problem, evaluate, run, solve};
 use plumbline_reference::{Quantity, RoundingPlan, Truth};
 
+use crate::numbers::{Dual, Octuple};
 use crate::scan_family::{FIELDS, REGIMES, Regime, problem};
-use crate::slope::Slope;
 use crate::support::ratio;
 
 fn value(problem: &Problem, input: Input, at: usize) -> f64 {
     problem.number(input, at)
 }
 
-/// The gradient of one input, element by element, from dual numbers.
+/// The gradient of one input, element by element, from dual numbers in octuple precision.
 fn slopes(problem: &Problem, input: Input, elements: usize) -> Vec<f64> {
     let inputs = problem.inputs();
     let derivative = |seeded: usize| {
         let outputs = run(problem, |of, at| {
-            Slope::new(value(problem, of, at), if of == input && at == seeded { 1.0 } else { 0.0 })
+            let slope = if of == input && at == seeded { 1.0 } else { 0.0 };
+            Dual::new(Octuple::from_f64(value(problem, of, at)), Octuple::from_f64(slope))
         });
-        let dot = |numbers: &[Slope], cotangents: &mut dyn Iterator<Item = &f64>| -> f64 {
-            numbers.iter().zip(cotangents).map(|(number, cotangent)| number.slope * cotangent).sum()
-        };
-        dot(&outputs.y, &mut inputs.dy.iter()) + dot(&outputs.last, &mut inputs.dlast.iter())
+        let y = outputs.y.iter().zip(&inputs.dy);
+        let pairs = y.chain(outputs.last.iter().zip(&inputs.dlast));
+        pairs.fold(Octuple::zero(), |sum, (number, &cotangent)| sum + number.slope.times(cotangent)).to_f64()
     };
     (0..elements).map(derivative).collect()
 }
 
 /// In the envelope of a kernel that computes in f64.
-fn agree(truth: &Truth, quantity: Quantity, slopes: Vec<f64>, context: &str) {
+fn agree(truth: &Truth, quantity: Quantity, numbers: Vec<f64>, context: &str) {
     let bounded = truth.get(quantity).unwrap();
-    let seen = ArrayD::from_shape_vec(bounded.value.raw_dim(), slopes).unwrap();
+    let seen = ArrayD::from_shape_vec(bounded.value.raw_dim(), numbers).unwrap();
     let worst = ratio(&seen, bounded);
     assert!(worst <= 1.0, "{context}: {} at {worst} of the f64 envelope", quantity.name());
 }
 
 #[test]
-fn gradients_of_a_scan_are_those_of_dual_numbers() {
+fn values_and_gradients_of_a_scan_are_those_of_octuple_precision() {
     for (regime, field) in REGIMES.into_iter().flat_map(|regime| FIELDS.map(|field| (regime, field))) {
         for (seed, length) in [(1, 6), (2, 5), (3, 1), (4, 0), (5, 7)] {
             let problem = problem(regime, field, seed, (2, length, 2));
             let truth = solve(&problem, &RoundingPlan::f64());
             let (tokens, states) = (problem.shape().elements(), problem.shape().states().iter().product());
             let context = format!("{regime:?} {field:?} seed {seed} length {length}");
+            let exact = run(&problem, |input, at| Octuple::from_f64(value(&problem, input, at)));
+            let rounded = |numbers: &[Octuple]| numbers.iter().map(|number| number.to_f64()).collect();
+            agree(&truth, Quantity::Y, rounded(&exact.y), &context);
+            agree(&truth, Quantity::Last, rounded(&exact.last), &context);
             agree(&truth, Quantity::Da, slopes(&problem, Input::A, tokens), &context);
             agree(&truth, Quantity::Dw, slopes(&problem, Input::W, tokens), &context);
             // An absent initial state is zeros, and they have a gradient.
