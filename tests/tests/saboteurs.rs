@@ -13,7 +13,7 @@ use plumbline_tests::{cases, generated};
 const STORAGES: [Storage; 2] = [Storage::F32, Storage::Bf16];
 
 fn assert_passes(executor: Box<dyn Executor>) {
-    let records = generated(executor, cases(195), 7);
+    let records = generated(executor, cases(130), 7);
     for record in &records {
         assert!(!record.deviates(), "{} {}: {:?}", record.kernel, record.origin, record.verdict);
     }
@@ -51,7 +51,7 @@ struct Row {
 
 fn row(saboteur: Saboteur) -> Row {
     let name = saboteur.subject().name.clone();
-    let records = generated(Box::new(saboteur), cases(60), 7);
+    let records = generated(Box::new(saboteur), cases(45), 7);
     let caught = records.iter().filter(|record| record.deviates()).count();
     Row { name, cases: records.len(), caught, first: records.iter().position(Record::deviates) }
 }
