@@ -116,7 +116,9 @@ impl<'a, N: Told> Complex for Discs<'a, N> {
             phase.abs().times(SQRT_2 * self.plan.depth) + N::from_f64(self.plan.function + K_TURN);
         let outer = radius.value + radius.error;
         let moved = Pair::new(radius.error, outer * off).modulus();
-        let own = (outer * functions).times(unit) + (N::one() + outer).times(SQRT_2 * underflow);
+        // A function and then a product: roundings of roundings count too.
+        let own = functions.times(unit);
+        let own = outer * own * (N::one() + own) + (N::one() + outer).times(SQRT_2 * underflow);
         Disc { value: Pair::polar(radius.value, phase), error: moved + own }
     }
 

@@ -7,11 +7,13 @@ use crate::lifted::{Lifted, cotangent};
 use crate::sample::{FAMILIES, Family, Size};
 use crate::support::Random;
 
+/// Factors up to 1e15 follow where something may have underflowed.
+const UNDERFLOW: f64 = 1e15 * f64::MIN_POSITIVE;
+
 /// The largest difference of a gradient from the derivatives, relative to the largest of them.
 fn apart<'a>(gradient: impl Iterator<Item = &'a f64>, derivatives: &[f64]) -> f64 {
-    let largest = derivatives.iter().fold(0.0, |max: f64, d| max.max(d.abs()));
-    let worst = gradient.zip(derivatives).map(|(g, d)| (g - d).abs()).fold(0.0, f64::max);
-    if worst == 0.0 { 0.0 } else { worst / largest }
+    let largest = derivatives.iter().fold(UNDERFLOW, |max: f64, d| max.max(d.abs()));
+    gradient.zip(derivatives).map(|(g, d)| (g - d).abs() / largest).fold(0.0, f64::max)
 }
 
 /// Inside the clip of the square root too: there the derivative of a dual number is the one that is defined.

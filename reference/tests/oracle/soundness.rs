@@ -10,8 +10,8 @@ use crate::support::cases;
 fn holds(family: Family) {
     let campaign = Campaign::run(family, 0..cases(1000) as u64);
     let outside = &campaign.outside;
-    outside.iter().for_each(|line| println!("OUT {line}"));
-    assert!(outside.is_empty());
+    let first = outside[..outside.len().min(9)].join("\n");
+    assert!(outside.is_empty(), "{} ratios above 1:\n{first}", outside.len());
     covers_everything(&campaign, family);
 }
 
