@@ -16,8 +16,8 @@ pub struct Near<N = f64> {
     pub error: N,
 }
 
-/// Slack for what the bounds leave out: products of roundings with roundings, at most a few `u` relative,
-/// and the f64 error of value and bound themselves. 0.1 % is far above both and far below any use.
+/// Slack for what the bounds leave out: products of underflows with roundings, some f32 roundings compounded, and the f64
+/// error of value and bound themselves. 0.1 % is far above all of them and far below any use.
 pub const SLACK: f64 = 1.0 + 1.0 / 1024.0;
 
 impl<N: Number> Near<N> {
@@ -97,9 +97,15 @@ pub(crate) fn product_of<N: Number>(
     }
     let roundings = (count - 1) as f64;
     let error = error
-        + (value.abs() + error).times(roundings * rounding.unit)
+        + (value.abs() + error).times(compounded(roundings * rounding.unit))
         + large.times(roundings * rounding.underflow);
     Near { value, error: overflowing(error, large, rounding) }
+}
+
+/// `(1 + u)^k - 1` for `k u <= 1`, from above: what `k` roundings one after the other can do. `exp(t) - 1 <= t + t^2` there.
+#[inline(always)]
+pub(crate) fn compounded(units: f64) -> f64 {
+    units * (1.0 + units)
 }
 
 /// Roundings, at most, by which what has the magnitude of a bound may still grow: the factors of a product.

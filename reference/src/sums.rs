@@ -1,6 +1,9 @@
 //! How far a long sum may be off: the bound on chains of additions, and the terms collected on the way; which terms are
 //! added is left to the families.
 
+use std::fmt::Debug;
+
+use crate::lanes::Lanes;
 use crate::near::{Near, overflowing};
 use crate::number::Number;
 use crate::plan::{Chain, Reduction, Rounding};
@@ -63,73 +66,166 @@ pub(crate) fn bound_of(additions: usize) -> Bound {
     if additions as f64 > LAMBDA * LAMBDA { Bound::Probabilistic } else { Bound::Rigorous }
 }
 
+/// Numbers that can be told apart, roughly and fast.
+pub(crate) trait Told: Number {
+    /// 64 marks for each number.
+    type Marks: Copy + Debug + Default + Send + Sync;
+    /// Sets one of the marks: the same for numbers that agree to 22 bits, any for others.
+    fn mark(self, marks: &mut Self::Marks);
+    /// How many marks are set.
+    fn classes(marks: Self::Marks) -> Self;
+}
+
+/// Which of 64 marks a number sets: the top bits of a product with an odd number that has no pattern (Knuth's
+/// multiplicative hash).
+#[inline(always)]
+pub(crate) fn mark(number: f64) -> u64 {
+    1 << ((number.to_bits() >> 30).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58)
+}
+
+impl Told for f64 {
+    type Marks = u64;
+
+    #[inline(always)]
+    fn mark(self, marks: &mut u64) {
+        *marks |= mark(self);
+    }
+
+    fn classes(marks: u64) -> Self {
+        f64::from(marks.count_ones())
+    }
+}
+
+/// Terms in a window.
+pub(crate) const WINDOW: usize = 256;
+/// Fewer classes than this, or than half of the terms, are few: 256 terms that differ set 63 marks of 64, those of a
+/// pattern that comes again after 60 or less set fewer than 40.
+const FEW: f64 = 40.0;
+
+/// Some terms in a row: do they come again?
+///
+/// A pattern of terms leaves a pattern of remainders, which add up like equal ones. The term before need not be the same:
+/// windows with few different terms count in full.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Window<N: Told> {
+    marks: N::Marks,
+    /// Terms that are not 0.
+    terms: N,
+    /// Terms that repeat the one before.
+    repeats: N,
+}
+
+impl<N: Told> Window<N> {
+    #[inline(always)]
+    pub(crate) fn new() -> Self {
+        Self { marks: N::Marks::default(), terms: N::zero(), repeats: N::zero() }
+    }
+
+    #[inline(always)]
+    pub(crate) fn add(&mut self, term: N, repeats: N) {
+        let zero = N::zero();
+        term.mark(&mut self.marks);
+        self.terms = self.terms + zero.if_less(term.abs(), N::one(), zero);
+        self.repeats = self.repeats + repeats;
+    }
+
+    /// Terms that do not round independently.
+    #[inline(always)]
+    pub(crate) fn repeats(&self) -> N {
+        let (half, few) = (self.terms.times(0.5), N::from_f64(FEW));
+        N::classes(self.marks).if_less(half.if_less(few, half, few), self.terms, self.repeats)
+    }
+}
+
 /// A sum in the making: the terms, their magnitudes and their errors.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Total<N> {
+pub(crate) struct Total<N: Told> {
     pub(crate) value: N,
     pub(crate) size: N,
     pub(crate) error: N,
-    /// Terms that repeat the one before.
-    pub(crate) repeats: N,
-    first: N,
+    /// Terms of earlier windows that do not round independently.
+    repeats: N,
+    window: Window<N>,
     last: N,
+    /// Magnitude of the part that was joined last.
+    before: Option<N>,
     start: usize,
     count: usize,
 }
 
-impl<N: Number> Default for Total<N> {
+impl<N: Told> Default for Total<N> {
     fn default() -> Self {
         Self::after(0)
     }
 }
 
-impl<N: Number> Total<N> {
+impl<N: Told> Total<N> {
     /// A part of a longer sum, before which `count` terms stand.
     #[inline(always)]
     pub(crate) fn after(count: usize) -> Self {
         let zero = N::zero();
-        let (value, size, error, repeats, first, last) = (zero, zero, zero, zero, zero, zero);
-        Self { value, size, error, repeats, first, last, start: count, count }
-    }
-
-    /// The same sum of other numbers.
-    pub(crate) fn map<M>(&self, f: impl Fn(N) -> M) -> Total<M> {
-        Total {
-            value: f(self.value),
-            size: f(self.size),
-            error: f(self.error),
-            repeats: f(self.repeats),
-            first: f(self.first),
-            last: f(self.last),
-            start: self.start,
-            count: self.count,
-        }
+        let (value, size, error, repeats, last) = (zero, zero, zero, zero, zero);
+        Self { value, size, error, repeats, window: Window::new(), last, before: None, start: count, count }
     }
 
     #[inline(always)]
     pub(crate) fn add(&mut self, term: Near<N>, rounding: Rounding) {
-        if self.count == self.start {
-            self.first = term.value;
-        }
         self.count += 1;
-        self.repeats = self.repeats + repeats(self.last, term.value, self.count, rounding);
+        self.window.add(term.value, repeats(self.last, term.value, self.count, rounding));
+        if (self.count - self.start).is_multiple_of(WINDOW) {
+            self.repeats = self.repeats();
+            self.window = Window::new();
+        }
         self.last = term.value;
         self.value = self.value + term.value;
         self.size = self.size + term.value.abs();
         self.error = self.error + term.error;
     }
 
-    /// The sum with a part that comes after it.
-    pub(crate) fn then(mut self, later: Self, rounding: Rounding) -> Self {
-        if later.count > later.start {
-            self.repeats = self.repeats + repeats(self.last, later.first, later.start + 1, rounding);
-            self.last = later.last;
+    /// Terms that do not round independently.
+    #[inline(always)]
+    pub(crate) fn repeats(&self) -> N {
+        self.repeats + self.window.repeats()
+    }
+}
+
+/// Sums of the same terms have the same magnitude to this part of it.
+const ALIKE: f64 = 1.0 / 1_048_576.0;
+
+impl Total<f64> {
+    /// The sum with a part that comes after it. A part like the one before it, as of sequences that are all alike, repeats
+    /// in full.
+    pub(crate) fn then(self, later: Self) -> Self {
+        let before = self.before.unwrap_or(self.size);
+        let alike = later.size > 0.0 && (later.size - before).abs() <= ALIKE * before;
+        let repeats = if alike { (later.count - later.start) as f64 } else { later.repeats() };
+        Self {
+            value: self.value + later.value,
+            size: self.size + later.size,
+            error: self.error + later.error,
+            repeats: self.repeats() + repeats,
+            window: Window::new(),
+            before: Some(later.size),
+            count: later.count,
+            ..self
         }
-        self.repeats = self.repeats + later.repeats;
-        self.value = self.value + later.value;
-        self.size = self.size + later.size;
-        self.error = self.error + later.error;
-        self.count = later.count;
-        self
+    }
+}
+
+impl Total<Lanes> {
+    /// The sum of one lane.
+    pub(crate) fn lane(&self, i: usize) -> Total<f64> {
+        let of = |lanes: Lanes| lanes.numbers()[i];
+        Total {
+            value: of(self.value),
+            size: of(self.size),
+            error: of(self.error),
+            repeats: of(self.repeats()),
+            window: Window::new(),
+            last: of(self.last),
+            before: None,
+            start: self.start,
+            count: self.count,
+        }
     }
 }

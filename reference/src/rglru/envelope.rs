@@ -4,11 +4,11 @@
 use super::arithmetic::{Arithmetic, Moment};
 use super::token::{Decay, Token};
 use crate::carry::{Carry, State};
-use crate::near::{Near, product};
+use crate::near::{Near, compounded, product};
 use crate::number::Number;
 use crate::plan::{Complement, NormForm, Rounding, RoundingPlan};
 use crate::scalar::{self, CLIP};
-use crate::sums::Total;
+use crate::sums::{Told, Total};
 
 /// Roundings of a sigmoid besides its exponential: `1 + e` once, and a division that may be off by a unit in
 /// the last place (two unit roundoffs).
@@ -63,22 +63,30 @@ pub(crate) fn function_units<N: Number>(t: N, plan: &RoundingPlan) -> N {
 
 /// The sigmoid of a logit `t` whose value is `g`; `rest` is `1 - g`. An error of the logit changes it by at
 /// most `g rest (exp(error) - 1)`, as the logarithm of the slope has a derivative between -1 and 1.
+///
+/// An exponential that is off by a factor `1 - d` is the right one of a logit that is off by `-log(1 - d) <= d + d^2`
+/// (for `d` up to 2/3).
 #[inline(always)]
 fn sigmoid<N: Number>(g: N, rest: N, t: Near<N>, plan: &RoundingPlan) -> Near<N> {
-    let units = function_units(t.value, plan) * rest + N::from_f64(K_SIGMOID);
-    let rounding = (g * units).times(plan.gates.unit) + N::from_f64(plan.gates.underflow);
-    let error = rounding + g * rest * growth(t.error);
+    let off = function_units(t.value, plan).times(plan.gates.unit);
+    let inherited = g * rest * growth(t.error + off * (N::one() + off));
+    let own = compounded(K_SIGMOID * plan.gates.unit);
+    let error = inherited + (g + inherited).times(own) + N::from_f64(plan.gates.underflow);
     Near { value: g, error: at_most_one(error) }
 }
 
-/// `softplus(p) = max(p, 0) + log1p(exp(-|p|))`.
+/// `softplus(p) = max(p, 0) + log1p(exp(-|p|))`. An exponential that is off by a factor `1 - d` changes the logarithm by at
+/// most `d / (1 - d)` times its slope.
 #[inline(always)]
 pub(crate) fn softplus<N: Number>(p: N, plan: &RoundingPlan) -> Near<N> {
     let value = scalar::softplus(p);
     let e = (-p.abs()).exp();
-    let inner = function_units(p, plan) * e / (N::one() + e);
-    let units = e.ln_1p().times(plan.function) + inner + value.times(K_SOFTPLUS);
-    Near { value, error: units.times(plan.gates.unit) + N::from_f64(plan.gates.underflow) }
+    let unit = plan.gates.unit;
+    let off = function_units(p, plan).times(unit);
+    let inner = off * (N::one() + off + off) * e / (N::one() + e);
+    let inherited = inner + (e.ln_1p() + inner).times(plan.function * unit);
+    let error = inherited + (value + inherited).times(K_SOFTPLUS * unit);
+    Near { value, error: error + N::from_f64(plan.gates.underflow) }
 }
 
 /// `l = -c r sp`.
@@ -87,15 +95,15 @@ pub(crate) fn log_decay<N: Number>(r: Near<N>, sp: Near<N>, plan: &RoundingPlan)
     let value = scalar::log_decay(r.value, sp.value);
     let inherited = r.value * sp.error + sp.value * r.error + r.error * sp.error;
     let underflow = (N::one() + sp.value).times(plan.decay.underflow);
-    let error = (inherited + underflow).times(scalar::C) + value.abs().times(K_LOG_DECAY * plan.decay.unit);
-    Near { value, error }
+    let inherited = (inherited + underflow).times(scalar::C);
+    Near { value, error: inherited + (value.abs() + inherited).times(K_LOG_DECAY * plan.decay.unit) }
 }
 
 /// `exp(t)` of a `t <= 0` with an error.
 #[inline(always)]
 fn exponential<N: Number>(value: N, t: Near<N>, plan: &RoundingPlan, rounding: Rounding) -> Near<N> {
-    let units = function_units(t.value, plan);
-    let error = value * (growth(t.error) + units.times(rounding.unit)) + N::from_f64(rounding.underflow);
+    let (grown, own) = (growth(t.error), function_units(t.value, plan).times(rounding.unit));
+    let error = value * (grown + own + grown * own) + N::from_f64(rounding.underflow);
     Near { value, error: at_most_one(error) }
 }
 
@@ -110,8 +118,8 @@ pub(crate) fn decay<N: Number>(value: N, l: Near<N>, plan: &RoundingPlan) -> Nea
 pub(crate) fn square<N: Number>(a: Near<N>, plan: &RoundingPlan) -> Near<N> {
     let value = a.value * a.value;
     let inherited = a.error * (a.value.times(2.0) + a.error);
-    let error = inherited + value.times(plan.products.unit) + N::from_f64(plan.products.underflow);
-    Near { value, error }
+    let rounding = (value + inherited).times(plan.products.unit) + N::from_f64(plan.products.underflow);
+    Near { value, error: inherited + rounding }
 }
 
 /// `z = 1 - exp(2 l)` in the declared form; `q` is `exp(2 l)`.
@@ -121,14 +129,16 @@ pub(crate) fn one_minus_square<N: Number>(z: N, q: Near<N>, l: Near<N>, plan: &R
     let error = match plan.norm_form {
         NormForm::Expm1 => {
             let depth = (l.value.abs() * q.value).times(2.0 * plan.depth);
-            let own = (z.times(plan.function) + depth).times(unit) + N::from_f64(plan.norm.underflow);
-            q.value * growth(l.error.times(2.0)) + own
+            let inherited = q.value * growth(l.error.times(2.0));
+            let own = ((z + inherited).times(plan.function) + depth).times(unit);
+            inherited + own + N::from_f64(plan.norm.underflow)
         }
         // The unit of the exponential, absolute: it is near 1 exactly where this form hurts.
         NormForm::Naive => {
             let own = exponential(q.value, l.scaled(2.0), plan, plan.norm);
-            let own = own.error + q.value.times(unit);
-            q.error.if_less(own, own, q.error) + z.times(unit)
+            let own = own.error + (q.value + own.error).times(unit);
+            let inherited = q.error.if_less(own, own, q.error);
+            inherited + (z + inherited).times(unit)
         }
     };
     Near { value: z, error }
@@ -142,7 +152,8 @@ pub(crate) fn root<N: Number>(z: Near<N>, plan: &RoundingPlan) -> Near<N> {
     let low = N::zero().if_less(low, low, N::zero()).sqrt();
     let (slope, whole) = (z.error / (low + value), z.error.sqrt());
     let inherited = slope.if_less(whole, slope, whole);
-    Near { value, error: inherited + value.times(K_SQRT * plan.norm.unit) + N::from_f64(plan.norm.underflow) }
+    let own = (value + inherited).times(K_SQRT * plan.norm.unit);
+    Near { value, error: inherited + own + N::from_f64(plan.norm.underflow) }
 }
 
 /// `S(z)`, continuous with a kink at the clip: the steepest unclipped slope within the error of `z` bounds
@@ -156,7 +167,8 @@ pub(crate) fn sqrt_slope<N: Number>(z: Near<N>, plan: &RoundingPlan) -> Near<N> 
     let most = N::from_f64(1.0 / CLIP.sqrt());
     let change = most.if_less(change, most, change);
     let inherited = (z.value + z.error).if_less(clip, N::zero(), change);
-    Near { value, error: inherited + value.times(K_SQRT_SLOPE * plan.norm.unit) }
+    let own = compounded(K_SQRT_SLOPE * plan.norm.unit);
+    Near { value, error: inherited + (value + inherited).times(own) }
 }
 
 /// Values with the error bounds of a plan.
@@ -174,7 +186,7 @@ impl<'a, N> Bounds<'a, N> {
     }
 }
 
-impl<N: Number> Arithmetic for Bounds<'_, N> {
+impl<N: Told> Arithmetic for Bounds<'_, N> {
     type Value = N;
     type Term = Near<N>;
     type State = State<N>;
@@ -305,7 +317,7 @@ fn charge<N: Number>(error: N, reach: N) -> N {
 /// sum of all it reaches, where the terms' own bounds would add up magnitudes. The roundings of the scan stay
 /// with the terms: in a chunked order one state's rounding need not be part of the next.
 #[inline(always)]
-fn sum_term<N: Number>(
+fn sum_term<N: Told>(
     dl: Near<N>,
     at: &Moment<'_, Bounds<'_, N>>,
     decay: &Decay<Near<N>>,

@@ -192,7 +192,7 @@ impl ByLane<f64> for Lanes {
 
 impl ByLane<Total<f64>> for Total<Lanes> {
     fn lane(&self, i: usize) -> Total<f64> {
-        self.map(|lanes| lanes.numbers()[i])
+        Total::<Lanes>::lane(self, i)
     }
 }
 
@@ -201,10 +201,10 @@ fn decay_parameter(problem: &Problem, totals: &[Total<Lanes>], plan: &RoundingPl
     let shape = problem.shape();
     let rounding = plan.reduce.rounding;
     let additions = plan.reduce.chain.additions(shape.batch, shape.length);
-    let totals: Vec<Total<f64>> = sums_of_channels(problem, totals, |sum, later| sum.then(later, rounding));
+    let totals: Vec<Total<f64>> = sums_of_channels(problem, totals, |sum, later| sum.then(later));
     let mut sheet = Sheet::new(&[shape.width]);
     for (w, (total, &p)) in totals.iter().zip(problem.a_param()).enumerate() {
-        let error = summed(total.error, total.size, additions, total.repeats, rounding);
+        let error = summed(total.error, total.size, additions, total.repeats(), rounding);
         let sum = Near { value: total.value, error };
         let (slope, _) = envelope::gate(Near::exact(p), plan);
         sheet.put(w, product([sum, slope], plan.products).scaled(-crate::scalar::C));

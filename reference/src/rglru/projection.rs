@@ -13,7 +13,7 @@ use ndarray::{Array2, Array3, ArrayBase, ArrayView2, Axis, Data, Ix2, Slice};
 use crate::near::Near;
 use crate::plan::RoundingPlan;
 use crate::sheet::Sheet;
-use crate::sums::{bound_of, projected, repeats, summed};
+use crate::sums::{WINDOW, Window, bound_of, projected, repeats, summed};
 use crate::truth::{Bound, Bounded, Quantity};
 
 /// The logits with the error of their dot products.
@@ -91,7 +91,7 @@ impl Side {
         let at = |(row, w): (usize, usize)| stored(sheet.get(row * width + w), plan);
         let value = Array2::from_shape_fn((rows, width), |i| at(i).value);
         let error = Array2::from_shape_fn((rows, width), |i| at(i).error);
-        let repeats = repeated(&value.view(), plan);
+        let repeats = repeated(&value.view(), length, plan);
         Self { size: value.mapv(f64::abs), value, error, repeats }
     }
 
@@ -116,7 +116,7 @@ impl Side {
                 Near { value, error: error + underflow }
             };
             let [value, size, error] = products(&x, [&self.value, &self.size, &self.error], h, outer);
-            let repeats = repeated(&x, plan).t().dot(&columns(&self.repeats, h, outer));
+            let repeats = repeated(&x, length, plan).t().dot(&columns(&self.repeats, h, outer));
             for ((i, j), &value) in value.indexed_iter() {
                 let at = [i, j];
                 weight.put((h * inner + i) * outer + j, bound(value, size[at], error[at], repeats[at]));
@@ -138,12 +138,29 @@ fn products(x: &ArrayView2<'_, f64>, sides: [&Array2<f64>; 3], h: usize, block: 
     [x.t().dot(&value), size.t().dot(&magnitude), size.t().dot(&error)]
 }
 
-/// Where a row repeats the one above it, column by column: 1, elsewhere 0.
-fn repeated(matrix: &ArrayView2<'_, f64>, plan: &RoundingPlan) -> Array2<f64> {
+/// Terms that do not round independently, column by column: 1, elsewhere 0. They repeat the row above or the same row of
+/// the sequence before, or stand in a window of few different ones.
+fn repeated(matrix: &ArrayView2<'_, f64>, length: usize, plan: &RoundingPlan) -> Array2<f64> {
     let rounding = plan.reduce.rounding;
-    Array2::from_shape_fn(matrix.dim(), |(row, w)| {
-        if row == 0 { 0.0 } else { repeats(matrix[[row - 1, w]], matrix[[row, w]], row + 1, rounding) }
-    })
+    let again = |(row, w): (usize, usize)| {
+        let like = |back: usize| {
+            let before = row.checked_sub(back).map_or(0.0, |row| matrix[[row, w]]);
+            repeats(before, matrix[[row, w]], row + 1, rounding)
+        };
+        like(1).max(if length > 1 { like(length) } else { 0.0 })
+    };
+    let mut flags = Array2::from_shape_fn(matrix.dim(), again);
+    for (column, mut flags) in matrix.columns().into_iter().zip(flags.columns_mut()) {
+        let windows = flags.axis_chunks_iter_mut(Axis(0), WINDOW);
+        for (terms, mut flags) in column.axis_chunks_iter(Axis(0), WINDOW).zip(windows) {
+            let mut window = Window::new();
+            terms.iter().zip(&flags).for_each(|(&term, &flag)| window.add(term, flag));
+            if window.repeats() > flags.sum() {
+                flags.zip_mut_with(&terms, |flag, &term| *flag = if term == 0.0 { 0.0 } else { 1.0 });
+            }
+        }
+    }
+    flags
 }
 
 /// The columns of block `h`.

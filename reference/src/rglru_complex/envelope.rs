@@ -12,7 +12,7 @@ use crate::plan::{Rounding, RoundingPlan};
 use crate::rglru::arithmetic::Arithmetic;
 use crate::rglru::envelope::Bounds;
 use crate::scan::cell::product_error;
-use crate::sums::Total;
+use crate::sums::{Told, Total};
 
 /// Roundings of the phase `a_imag r`: one product.
 const K_PHASE: f64 = 1.0;
@@ -73,7 +73,7 @@ impl<'a, N> Discs<'a, N> {
     }
 }
 
-impl<'a, N: Number> Complex for Discs<'a, N> {
+impl<'a, N: Told> Complex for Discs<'a, N> {
     type Real = Bounds<'a, N>;
     type Plane = Disc<N>;
     type State = State<N>;

@@ -228,9 +228,9 @@ fn bounded_parameters(
     let (shape, rounding) = (problem.shape(), plan.reduce.rounding);
     let (channels, additions) = (shape.width / 2, plan.reduce.chain.additions(shape.batch, shape.length));
     let near = |m: usize, of: fn(&Sums<Total<Lanes>>) -> &Total<Lanes>| {
-        let lane = |sums: &Sums<Total<Lanes>>, lane: usize| of(sums).map(|lanes| lanes.numbers()[lane]);
-        let total = over_batch(problem, sums, m, lane, |sum, later| sum.then(later, rounding));
-        let error = summed(total.error, total.size, additions, total.repeats, rounding);
+        let lane = |sums: &Sums<Total<Lanes>>, lane: usize| of(sums).lane(lane);
+        let total = over_batch(problem, sums, m, lane, |sum, later| sum.then(later));
+        let error = summed(total.error, total.size, additions, total.repeats(), rounding);
         Near { value: total.value, error }
     };
     let (mut da_param, mut da_imag) = (Sheet::new(&[channels]), Sheet::new(&[channels]));

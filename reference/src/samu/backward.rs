@@ -87,12 +87,11 @@ impl ModeTotals {
         Self { nu: total, gamma: total, theta: total, effects: [Effect::default(); SUMS] }
     }
 
-    pub(crate) fn then(self, later: Self, plan: &RoundingPlan) -> Self {
-        let rounding = plan.reduce.rounding;
+    pub(crate) fn then(self, later: Self) -> Self {
         Self {
-            nu: self.nu.then(later.nu, rounding),
-            gamma: self.gamma.then(later.gamma, rounding),
-            theta: self.theta.then(later.theta, rounding),
+            nu: self.nu.then(later.nu),
+            gamma: self.gamma.then(later.gamma),
+            theta: self.theta.then(later.theta),
             effects: std::array::from_fn(|j| self.effects[j].plus(later.effects[j])),
         }
     }

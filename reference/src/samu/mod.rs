@@ -185,15 +185,15 @@ impl Answer {
 
     /// Joins the sums; the parts come in the order of rows and, within each, of modes.
     fn join(&mut self, mixer: &Mixer<'_>, part: &Part, [deta, ddelta]: &mut [Vec<Total<f64>>; 2]) {
-        let (rounding, length) = (mixer.plan.reduce.rounding, mixer.problem.shape().length);
+        let length = mixer.problem.shape().length;
         for t in 0..length {
             let at = part.row * length + t;
-            deta[at] = deta[at].then(part.gradients.deta[t], rounding);
-            ddelta[at] = ddelta[at].then(part.gradients.ddelta[t], rounding);
+            deta[at] = deta[at].then(part.gradients.deta[t]);
+            ddelta[at] = ddelta[at].then(part.gradients.ddelta[t]);
             self.tokens[at] = self.tokens[at].plus(part.gradients.tokens[t]);
         }
         for (whole, mode) in self.modes[part.first..].iter_mut().zip(&part.gradients.modes) {
-            *whole = whole.then(*mode, mixer.plan);
+            *whole = whole.then(*mode);
         }
         self.spread = [0, 1].map(|i| self.spread[i] + part.gradients.spread[i]);
         self.undecided += part.gradients.undecided;

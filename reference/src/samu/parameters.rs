@@ -269,7 +269,7 @@ fn ended(total: &Total<f64>, (batch, length): (usize, usize), more: usize, plan:
     let reachable = reachable(total.value, total.size, plan.chain);
     // What goes before the additions is rounded term by term.
     let inherited = total.error + more as f64 * plan.rounding.unit * (total.size - reachable);
-    let error = summed(inherited, reachable, additions, total.repeats, plan.rounding);
+    let error = summed(inherited, reachable, additions, total.repeats(), plan.rounding);
     Near { value: total.value, error }
 }
 

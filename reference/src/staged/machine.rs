@@ -66,6 +66,7 @@ impl Machine {
             Rounder::Nearest => nearest(result.seen, rounding),
             Rounder::Random(_) => self.disturbed(result.seen, 2.0 * self.draw() - 1.0, rounding, units),
             Rounder::Up => self.disturbed(result.seen, result.seen.signum(), rounding, units),
+            Rounder::Down => self.disturbed(result.seen, -result.seen.signum(), rounding, units),
             Rounder::Away => {
                 let side = if result.seen < result.exact { -1.0 } else { 1.0 };
                 self.disturbed(result.seen, side * result.seen.signum(), rounding, units)
@@ -139,6 +140,15 @@ mod tests {
         assert!(below.seen < 0.9);
         let negative = machine.round(Number { seen: -0.9, exact: -1.0 }, Rounding::BF16, 1.0);
         assert!(negative.seen > -0.9);
+    }
+
+    #[test]
+    fn down_and_up_are_magnitudes() {
+        for value in [0.9, -0.9] {
+            let number = Number::exactly(value);
+            let moved = |rounder| Machine::new(rounder).round(number, Rounding::BF16, 1.0).seen.abs();
+            assert!(moved(Rounder::Down) < 0.9 && moved(Rounder::Up) > 0.9);
+        }
     }
 
     #[test]

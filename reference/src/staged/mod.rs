@@ -47,6 +47,8 @@ pub enum Rounder {
     Random(u64),
     /// Moved by the whole allowance to larger magnitudes.
     Up,
+    /// Moved by the whole allowance to smaller magnitudes.
+    Down,
     /// Moved by the whole allowance away from what would stand there without any rounding.
     Away,
 }
@@ -58,6 +60,9 @@ pub enum Order {
     Serial,
     /// Summaries of chunks of this many tokens, then the state through the chunks.
     Chunked(usize),
+    /// The same, but summaries of this many chunks (the second number) are joined first, and the state goes through such
+    /// groups.
+    Grouped(usize, usize),
     /// All prefixes by doubling.
     Tree,
 }

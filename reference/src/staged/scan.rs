@@ -110,7 +110,8 @@ impl Carrier<'_> {
     pub(crate) fn scan<V: Value>(&self, steps: &[Step<V>], initial: V) -> Vec<V> {
         match self.order {
             Order::Serial => self.serial(steps, initial),
-            Order::Chunked(size) => self.chunked(steps, initial, size.max(1)),
+            Order::Chunked(size) => self.grouped(steps, initial, size.max(1), 1),
+            Order::Grouped(size, group) => self.grouped(steps, initial, size.max(1), group.max(1)),
             Order::Tree => self.tree(steps, initial),
         }
     }
@@ -123,21 +124,42 @@ impl Carrier<'_> {
         steps.iter().map(next).collect()
     }
 
-    /// Summaries from the start of each chunk, applied to the state that enters it.
-    fn chunked<V: Value>(&self, steps: &[Step<V>], mut state: V, size: usize) -> Vec<V> {
+    /// A state enters a group of chunks, and reaches each chunk through the summary of those before it.
+    fn grouped<V: Value>(&self, steps: &[Step<V>], mut state: V, size: usize, group: usize) -> Vec<V> {
         let mut states = Vec::with_capacity(steps.len());
-        for chunk in steps.chunks(size) {
-            let forgets = self.twist == Some(Twist::ChunkBorderForgotten) && !states.is_empty();
-            let entering = if forgets { V::default() } else { state };
-            let mut summary: Option<Step<V>> = None;
-            for &step in chunk {
-                let whole = summary.map_or(step, |before| self.join(before, step));
-                state = self.apply(whole, entering);
-                states.push(state);
-                summary = Some(whole);
+        for part in steps.chunks(size * group) {
+            let mut before: Option<Step<V>> = None;
+            for chunk in part.chunks(size) {
+                let forgets = self.twist == Some(Twist::ChunkBorderForgotten) && !states.is_empty();
+                let arriving = before.map_or(state, |before| self.apply(before, state));
+                let entering = if forgets { V::default() } else { arriving };
+                before = self.chunk(chunk, before, entering, &mut states);
             }
+            // A group of one chunk needs no summary: its last state is at hand.
+            let last = states.last().copied().unwrap_or_default();
+            state = if group == 1 { last } else { before.map_or(state, |before| self.apply(before, state)) };
         }
         states
+    }
+
+    /// The states of one chunk, from summaries since its start, and the summary of it and of what came `before`.
+    fn chunk<V: Value>(
+        &self,
+        chunk: &[Step<V>],
+        before: Option<Step<V>>,
+        entering: V,
+        states: &mut Vec<V>,
+    ) -> Option<Step<V>> {
+        let mut summary: Option<Step<V>> = None;
+        for &step in chunk {
+            let whole = summary.map_or(step, |earlier| self.join(earlier, step));
+            states.push(self.apply(whole, entering));
+            summary = Some(whole);
+        }
+        match (before, summary) {
+            (Some(before), Some(summary)) => Some(self.join(before, summary)),
+            (before, summary) => summary.or(before),
+        }
     }
 
     /// All prefixes by doubling: each pass joins every prefix with the one that ends where it starts.
@@ -181,15 +203,18 @@ impl Carrier<'_> {
     pub(crate) fn sum(&self, terms: &[Number]) -> Number {
         match self.order {
             Order::Serial => self.sum_serially(terms),
-            Order::Chunked(size) => {
-                let parts: Vec<_> = terms.chunks(size.max(1)).map(|part| self.sum_serially(part)).collect();
-                self.sum_serially(&parts)
-            }
+            Order::Chunked(size) => self.sum_serially(&self.sums(terms, size)),
+            Order::Grouped(size, group) => self.sum_serially(&self.sums(&self.sums(terms, size), group)),
             Order::Tree => match terms.len() {
                 0 | 1 => self.sum_serially(terms),
                 n => self.sum(&terms[..n / 2]).plus(self.sum(&terms[n / 2..]), self),
             },
         }
+    }
+
+    /// The sums of parts of this size.
+    fn sums(&self, terms: &[Number], size: usize) -> Vec<Number> {
+        terms.chunks(size.max(1)).map(|part| self.sum_serially(part)).collect()
     }
 
     fn sum_serially(&self, terms: &[Number]) -> Number {

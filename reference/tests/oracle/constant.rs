@@ -5,7 +5,7 @@ use plumbline_reference::rglru::{Gates, Inputs, Problem, solve};
 use plumbline_reference::staged::{Staging, simulate};
 use plumbline_reference::{Quantity, RoundingPlan};
 
-use super::support::ratio;
+use super::support::{Random, ratio};
 
 /// The same token `length` times, with gate projections of width 2.
 fn constant(length: usize, x: f64, bias: f64) -> Problem {
@@ -62,4 +62,42 @@ fn varying_terms_pay_nothing_for_it() {
     let size: f64 = 4096.0;
     // 6 sqrt(n) u times a sum of magnitudes of at most n; in full it would be n u.
     assert!(sums_share < 7.0 * size.sqrt() * size / 16_777_216.0, "{sums_share}");
+}
+
+/// Tokens that come again after a while: what an addition rounds away comes again with them.
+#[test]
+fn sequential_sums_of_terms_that_come_again_stay_inside() {
+    for period in [2, 3, 4, 5, 8, 16, 32, 60] {
+        let mut random = Random(period as u64);
+        let pattern: Vec<f64> = (0..2 * period).map(|_| random.between(0.2, 1.2)).collect();
+        let mut inputs = constant(16384, 0.3, 0.1).into_inputs();
+        inputs.x.iter_mut().enumerate().for_each(|(i, x)| *x = pattern[i % (2 * period)]);
+        assert_inside(&Problem::new(inputs).unwrap(), &format!("period {period}"));
+    }
+}
+
+#[test]
+fn sequential_sums_over_equal_sequences_stay_inside() {
+    for length in [1, 7, 300] {
+        let batch = 6000 / length;
+        let mut random = Random(length as u64);
+        let pattern: Vec<f64> = (0..2 * length).map(|_| random.between(0.2, 1.2)).collect();
+        let mut inputs = constant(length, 0.3, 0.1).into_inputs();
+        let shape = (batch, length, 2);
+        inputs.x = Array3::from_shape_fn(shape, |(_, t, w)| pattern[2 * t + w]);
+        inputs.dy = Array3::from_elem(shape, 0.7);
+        inputs.reset = Array2::from_elem((batch, length), false);
+        inputs.dlast = Array2::zeros((batch, 2));
+        assert_inside(&Problem::new(inputs).unwrap(), &format!("{batch} sequences of {length}"));
+    }
+}
+
+fn assert_inside(problem: &Problem, context: &str) {
+    let plan = RoundingPlan::f32();
+    let truth = solve(problem, &plan);
+    let seen = simulate(&problem.clone().into(), &Staging::new(plan));
+    for (quantity, bounded) in truth.iter() {
+        let ratio = ratio(seen.get(quantity).unwrap(), bounded);
+        assert!(ratio <= 1.0, "{context}: {} at {ratio}", quantity.name());
+    }
 }

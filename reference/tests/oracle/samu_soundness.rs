@@ -135,7 +135,7 @@ fn declared_chains_of_additions_hold() {
 /// The plan of a kernel that sums in this order, and says so.
 fn plan_of(order: Order) -> RoundingPlan {
     let plan = RoundingPlan::f32().with_chain(match order {
-        Order::Serial => Chain::Terms,
+        Order::Serial | Order::Grouped(..) => Chain::Terms,
         Order::Chunked(size) => Chain::Blocked(size),
         Order::Tree => Chain::Tree,
     });

@@ -43,7 +43,7 @@ fn rounded(high: u128, low: u128, exponent: i32) -> f64 {
     if drop > bits {
         return 0.0;
     }
-    let [kept, half, rest] = split(high, low, drop as u32);
+    let [kept, half, rest] = split(high, low, drop.cast_unsigned());
     let up = half == 1 && (rest != 0 || kept % 2 == 1);
     (kept as u64 + u64::from(up)) as f64 * power_of_two(place)
 }
