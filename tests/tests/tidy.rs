@@ -42,7 +42,7 @@ fn files(extension: &str) -> Vec<PathBuf> {
 
 #[test]
 fn the_oracle_cannot_know_what_it_judges() {
-    assert_eq!(dependencies("reference"), ["ndarray", "num-complex", "num-traits", "rayon"]);
+    assert_eq!(dependencies("reference"), ["ndarray", "num-complex", "num-traits", "pulp", "rayon"]);
 }
 
 #[test]
