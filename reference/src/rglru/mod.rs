@@ -201,7 +201,7 @@ fn decay_parameter(problem: &Problem, totals: &[Total<Lanes>], plan: &RoundingPl
     let shape = problem.shape();
     let rounding = plan.reduce.rounding;
     let additions = plan.reduce.chain.additions(shape.batch, shape.length);
-    let totals: Vec<Total<f64>> = sums_of_channels(problem, totals, |sum, later| sum.then(later));
+    let totals: Vec<Total<f64>> = sums_of_channels(problem, totals, Total::then);
     let mut sheet = Sheet::new(&[shape.width]);
     for (w, (total, &p)) in totals.iter().zip(problem.a_param()).enumerate() {
         let error = summed(total.error, total.size, additions, total.repeats(), rounding);

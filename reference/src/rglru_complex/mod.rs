@@ -229,7 +229,7 @@ fn bounded_parameters(
     let (channels, additions) = (shape.width / 2, plan.reduce.chain.additions(shape.batch, shape.length));
     let near = |m: usize, of: fn(&Sums<Total<Lanes>>) -> &Total<Lanes>| {
         let lane = |sums: &Sums<Total<Lanes>>, lane: usize| of(sums).lane(lane);
-        let total = over_batch(problem, sums, m, lane, |sum, later| sum.then(later));
+        let total = over_batch(problem, sums, m, lane, Total::then);
         let error = summed(total.error, total.size, additions, total.repeats(), rounding);
         Near { value: total.value, error }
     };

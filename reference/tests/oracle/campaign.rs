@@ -184,7 +184,9 @@ impl Campaign {
         // Part by part, as every case holds its problem.
         for part in seeds.chunks(1000) {
             let judged: Vec<_> = part.par_iter().map(|&seed| judge(seed)).collect();
-            judged.iter().for_each(|(case, ratios)| campaign.enter(case, ratios));
+            for (case, ratios) in &judged {
+                campaign.enter(case, ratios);
+            }
         }
         campaign
     }

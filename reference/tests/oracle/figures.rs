@@ -40,40 +40,50 @@ fn rows(
     drawing.finish()
 }
 
-/// For each tensor the largest ratio of a case: from the 5th to the 95th percentile of the cases, the middle half thick,
-/// the median a stroke, the largest a dot.
+/// The 5th to the 95th percentile as a line, the middle half thick, the median a stroke.
+fn spread(drawing: &mut Drawing, axis: Axis, sorted: &[f64], y: f64) {
+    let Some(last) = sorted.len().checked_sub(1) else { return };
+    let at = |percent: usize| axis.at(sorted[last * percent / 100]);
+    let middle = y + ROW / 2.0;
+    drawing.line((at(5), middle), (at(95), middle), "#888888", 1.0);
+    drawing.bar((at(25), at(75)), (y + 4.0, y + ROW - 4.0), "#a9cce3");
+    drawing.line((at(50), y + 2.0), (at(50), y + ROW - 2.0), "#222222", 1.5);
+}
+
+const AXIS: Axis = Axis { numbers: (1e-4, 1.0), places: (LEFT, 800.0) };
+
+/// The largest ratio of each tensor of a case in which it rounds at all; the largest of all cases is a dot.
 pub(crate) fn honest(ratios: &[(Family, Tally<Quantity>)]) -> String {
-    let axis = Axis { numbers: (1e-4, 1.0), places: (LEFT, 800.0) };
-    let families: Vec<_> =
-        ratios.iter().map(|(family, tally)| (*family, tally.keys().copied().collect())).collect();
-    let title = "Honest f32 kernels: largest error of a tensor over its envelope, case by case";
-    rows(&families, title, axis, |drawing, family, quantity, y| {
-        let sorted = ratios[family].1.sorted(&quantity);
-        let at = |percent: usize| axis.at(sorted[(sorted.len() - 1) * percent / 100]);
-        let middle = y + ROW / 2.0;
-        drawing.line((at(5), middle), (at(95), middle), COLOURS[1], 1.0);
-        drawing.bar((at(25), at(75)), (y + 4.0, y + ROW - 4.0), "#a9cce3");
-        drawing.line((at(50), y + 2.0), (at(50), y + ROW - 2.0), COLOURS[0], 1.5);
-        drawing.dot((at(100), middle), COLOURS[3]);
+    let tensors = |tally: &Tally<Quantity>| tally.keys().copied().collect();
+    let families: Vec<_> = ratios.iter().map(|(family, tally)| (*family, tensors(tally))).collect();
+    let title = "Best f32 kernels, all regimes: largest error of a tensor over its envelope (5, 25, 50, 75, 95 %; worst)";
+    rows(&families, title, AXIS, |drawing, family, quantity, y| {
+        let mut sorted = ratios[family].1.sorted(&quantity);
+        sorted.retain(|&ratio| ratio > 0.0);
+        spread(drawing, AXIS, &sorted, y);
+        let worst = sorted.last().copied().unwrap_or_default();
+        drawing.dot((AXIS.at(worst), y + ROW / 2.0), "#2471a3");
     })
 }
 
-/// For each tensor the largest ratio over all cases, by kind of rounding.
+/// The same for roundings away from the truth, over all plans and orders, and the largest ratio for each kind of rounding.
 pub(crate) fn adversarial(campaigns: &[(Family, Campaign)]) -> String {
-    let axis = Axis { numbers: (1e-2, 1.0), places: (LEFT, 800.0) };
-    let names = |campaign: &Campaign| {
-        let mut names: Vec<_> = campaign.roundings.keys().map(|(quantity, _)| *quantity).collect();
-        names.dedup();
-        names
+    let tensors = |campaign: &Campaign| {
+        let mut tensors: Vec<_> = campaign.roundings.keys().map(|(quantity, _)| *quantity).collect();
+        tensors.dedup();
+        tensors
     };
-    let families: Vec<_> = campaigns.iter().map(|(family, campaign)| (*family, names(campaign))).collect();
-    let legend: Vec<_> = ROUNDERS.iter().zip(["black", "grey", "red", "blue", "orange"]).collect();
-    let legend: Vec<_> = legend.iter().map(|(rounder, colour)| format!("{rounder} {colour}")).collect();
-    let title = format!("All plans and orders: largest ratio ever seen, by rounding ({})", legend.join(", "));
-    rows(&families, &title, axis, |drawing, family, quantity, y| {
+    let families: Vec<_> = campaigns.iter().map(|(family, campaign)| (*family, tensors(campaign))).collect();
+    let title = "All plans, orders and regimes: roundings away from the truth (5, 25, 50, 75, 95 %); worst by rounding: \
+                 nearest black, random grey, up red, down blue, away orange";
+    rows(&families, title, AXIS, |drawing, family, quantity, y| {
+        let seen = &campaigns[family].1.roundings;
+        let mut sorted = seen.sorted(&(quantity, "away"));
+        sorted.retain(|&ratio| ratio > 0.0);
+        spread(drawing, AXIS, &sorted, y);
         for (rounder, colour) in ROUNDERS.iter().zip(COLOURS) {
-            if let Some(summary) = campaigns[family].1.roundings.get(&(quantity, rounder)) {
-                drawing.dot((axis.at(summary.worst), y + ROW / 2.0), colour);
+            if let Some(summary) = seen.get(&(quantity, rounder)) {
+                drawing.dot((AXIS.at(summary.worst), y + ROW / 2.0), colour);
             }
         }
     })
@@ -96,7 +106,7 @@ pub(crate) fn along() -> String {
         ("rounded to nearest", error(Rounder::Nearest), COLOURS[3]),
         ("|y| / 1e6", y.value.iter().map(|y| y.abs() / 1e6).collect(), "#bbbbbb"),
     ];
-    let axis = Axis { numbers: (1e-11, 1e-5), places: (360.0, 40.0) };
+    let axis = Axis { numbers: (1e-10, 1e-3), places: (360.0, 40.0) };
     let mut drawing = Drawing::new(830.0, 400.0);
     drawing.text(
         (10.0, 18.0),

@@ -12,7 +12,7 @@ use crate::campaign::{Campaign, ORDERS, PLANS, ROUNDERS, Tally};
 use crate::figures;
 use crate::precision::{Error, survey};
 use crate::sample::{FAMILIES, Family};
-use crate::support::{cases, ratio};
+use crate::support::{Random, cases, ratio};
 
 fn write(name: &str, text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/src").join(name);
@@ -111,7 +111,7 @@ fn honest(family: Family) -> Tally<(usize, Quantity)> {
         .collect();
     let judge = |((regime, seed), length): ((usize, u64), usize)| {
         let problem = family.problem(regime, seed, (2, length, 32));
-        let (order, chain) = orders[(seed as usize + length) % 3];
+        let (order, chain) = orders[Random(seed ^ length as u64).below(3)];
         let plan = RoundingPlan::f32().with_chain(chain);
         let plan = RoundingPlan { projection: plan.reduce, ..plan };
         let outcome = simulate(&problem, &Staging { order, ..Staging::new(plan) });
@@ -122,7 +122,9 @@ fn honest(family: Family) -> Tally<(usize, Quantity)> {
     let judged: Vec<_> = drafts.into_par_iter().map(judge).collect();
     let mut tally = Tally::new();
     for (regime, ratios) in judged {
-        ratios.into_iter().for_each(|(quantity, ratio)| tally.add((regime, quantity), ratio));
+        for (quantity, ratio) in ratios {
+            tally.add((regime, quantity), ratio);
+        }
     }
     tally
 }
@@ -148,7 +150,9 @@ fn tightness() {
         text += &by_regime(family, &quantities, median);
         let mut joined = Tally::new();
         for key in tally.keys() {
-            tally.sorted(key).into_iter().for_each(|ratio| joined.add(key.1, ratio));
+            for ratio in tally.sorted(key) {
+                joined.add(key.1, ratio);
+            }
         }
         all.push((family, joined));
     }
@@ -165,11 +169,12 @@ fn soundness_log() {
     let total = count * FAMILIES.len() as u64;
     let mut text = format!(
         "# The long run\n\n\
-        {total} simulated kernels on random problems, every operation moved within what its stage allows, and how much of\n\
+        {} simulated kernels on random problems, every operation moved within what its stage allows, and how much of\n\
         their envelopes they used: the largest ratio `|error| / envelope`, where 1 is the limit. Up to 700 tokens, a quarter\n\
         of the cases up to 200. Written by `cargo test --release -p plumbline-reference --test oracle pages -- --ignored`; a\n\
         ratio above 1 fails it. Where a bound is probabilistic (long sums), only roundings to nearest and at random count.\n\n\
-        ![Largest ratios by tensor and rounding](img/adversarial.svg)\n"
+        ![Largest ratios by tensor and rounding](img/adversarial.svg)\n",
+        thousands(total)
     );
     for (family, campaign) in &campaigns {
         write!(text, "\n## {}\n\n{}", family.name(), log(*family, campaign)).unwrap();
@@ -180,23 +185,28 @@ fn soundness_log() {
     assert!(outside.is_empty(), "{outside:#?}");
 }
 
+fn thousands(count: u64) -> String {
+    let (high, low) = (count / 1000, count % 1000);
+    if high == 0 { low.to_string() } else { format!("{high},{low:03}") }
+}
+
 fn log(family: Family, campaign: &Campaign) -> String {
     let quantities = quantities(campaign.tensors.keys());
     let cell = |regime, quantity| {
         let seen = campaign.tensors.get(&(regime, quantity))?;
-        Some(format!("{:.2} ({:.2}; {})", seen.worst, seen.median, seen.cases))
+        Some(format!("{:.3} ({:.2}; {})", seen.worst, seen.median, seen.cases))
     };
     let rounders = ROUNDERS.map(str::to_owned);
     let kernel = |order| {
         let seen = ROUNDERS.map(|rounder| campaign.kernels.get(&(order, rounder)));
         seen.iter()
-            .map(|seen| self::cell(seen.map(|seen| format!("{:.2} ({})", seen.worst, seen.cases))))
+            .map(|seen| self::cell(seen.map(|seen| format!("{:.3} ({})", seen.worst, seen.cases))))
             .collect()
     };
     let mut plans: Vec<_> = PLANS.iter().map(|(name, _)| *name).collect();
     plans.dedup();
     let plan = |name: &str| {
-        let seen = campaign.plans.get(&name).map(|seen| format!("{:.2} ({})", seen.worst, seen.cases));
+        let seen = campaign.plans.get(&name).map(|seen| format!("{:.3} ({})", seen.worst, seen.cases));
         vec![self::cell(seen)]
     };
     format!(

@@ -2,9 +2,8 @@
 //! suites say what must hold.
 
 use ndarray::{Array1, Array2, Array3, ArrayD};
+use plumbline_reference::Bounded;
 use plumbline_reference::rglru::{Gates, Inputs, Problem};
-use plumbline_reference::staged::{Order, Rounder, Staging};
-use plumbline_reference::{Bounded, RoundingPlan};
 
 /// A small generator (splitmix64), so that a case is its seed.
 pub(crate) struct Random(pub(crate) u64);
@@ -190,25 +189,4 @@ pub(crate) fn cases(default: usize) -> usize {
 pub(crate) fn median(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
-}
-
-/// An honest kernel of a plan: some rounding, in some order whose chains of additions the plan counts.
-pub(crate) fn staging(plan: &RoundingPlan, random: &mut Random) -> Staging {
-    let rounder = match random.below(4) {
-        0 => Rounder::Nearest,
-        1 => Rounder::Random(random.bits()),
-        2 => Rounder::Up,
-        _ => Rounder::Away,
-    };
-    let order = match random.below(3) {
-        0 => Order::Serial,
-        1 => Order::Chunked(1 + random.below(9)),
-        _ => Order::Tree,
-    };
-    Staging { plan: *plan, rounder, order, twist: None }
-}
-
-/// Whether the roundings of a simulation all go one way, against which a probabilistic bound is no promise.
-pub(crate) fn conspires(staging: &Staging) -> bool {
-    matches!(staging.rounder, Rounder::Up | Rounder::Away)
 }
