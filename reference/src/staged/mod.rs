@@ -45,9 +45,9 @@ pub enum Rounder {
     Nearest,
     /// Moved by a random part of the allowance, reproducibly from the seed.
     Random(u64),
-    /// Moved by the whole allowance to larger magnitudes.
+    /// Moved by the whole allowance towards plus infinity.
     Up,
-    /// Moved by the whole allowance to smaller magnitudes.
+    /// Moved by the whole allowance towards minus infinity.
     Down,
     /// Moved by the whole allowance away from what would stand there without any rounding.
     Away,
