@@ -251,9 +251,11 @@ impl Told for Lanes {
 
     #[inline(always)]
     fn mark(self, marks: &mut [u64; LANES]) {
+        let mut all = *marks;
         for i in 0..LANES {
-            marks[i] |= mark(self.0[i]);
+            all[i] |= mark(self.0[i]);
         }
+        *marks = all;
     }
 
     #[inline(always)]

@@ -76,11 +76,12 @@ pub(crate) trait Told: Number {
     fn classes(marks: Self::Marks) -> Self;
 }
 
-/// Which of 64 marks a number sets: the top bits of a product with an odd number that has no pattern (Knuth's
-/// multiplicative hash).
+/// Which of 64 marks a number sets: its 22 bits folded to six, by shifts alone, which every processor has for several numbers
+/// at once.
 #[inline(always)]
 pub(crate) fn mark(number: f64) -> u64 {
-    1 << ((number.to_bits() >> 30).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58)
+    let bits = number.to_bits() >> 30;
+    1 << ((bits ^ (bits >> 7) ^ (bits >> 13) ^ (bits >> 20)) & 63)
 }
 
 impl Told for f64 {
