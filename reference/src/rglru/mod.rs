@@ -9,7 +9,7 @@
 //!
 //! Channels do not talk to each other, so the work goes tile by tile: a few neighbouring channels of one
 //! sequence, forward then backward, with everything the backward pass needs still in cache.
-//! Both passes are written once, over an arithmetic ([`arithmetic`]): plain values of any number type, or values with
+//! Both passes are written once, over an arithmetic: plain values of any number type, or values with
 //! error bounds. Channels do not talk to each other, so the work goes tile by tile: eight neighbouring channels of one
 //! sequence, forward then backward. Tiles go to all threads; each is computed by one, so the bits do not depend on how
 //! many there are.
