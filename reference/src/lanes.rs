@@ -195,6 +195,15 @@ impl Number for Lanes {
         // Where `rest` is not 1 the result is -1 or beyond 2^1000.
         ((most - one) + most * q) * one.if_less(most, rest, one)
     }
+    /// From one exponential: with `exp(self) = 2^k (1 + q)`, `exp(2 self) = 4^k + 4^k (2 q + q^2)`. Where `k` is 0 nothing
+    /// cancels; where it is less, `exp(2 self)` is at most 1/2.
+    #[inline(always)]
+    fn decay(self) -> (Self, Self) {
+        let Exponential { powers: [most, rest], q } = Exponential::new(self);
+        let (one, power) = (Self::splat(1.0), most * rest);
+        let square = power * power;
+        ((most + most * q) * rest, (one - square) - square * (q + q + q * q))
+    }
     #[inline(always)]
     fn ln_1p(self) -> Self {
         self.map(f64::ln_1p)
@@ -297,6 +306,9 @@ mod tests {
     fn exponentials_are_within_two_units_in_the_last_place() {
         assert!(worst(Lanes::exp, f64::exp, grid()) <= 1.5);
         assert!(worst(Lanes::exp_m1, f64::exp_m1, grid()) <= 2.0);
+        let falling = || grid().filter(|&t| t <= 0.0);
+        assert!(worst(|t| t.decay().0, f64::exp, falling()) <= 1.5);
+        assert!(worst(|t| t.decay().1, |t| -(2.0 * t).exp_m1(), falling()) <= 4.0);
     }
 
     #[test]
@@ -304,6 +316,8 @@ mod tests {
         let ends = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1e300, 1e300, 0.0, -745.2, 709.79, -0.0];
         assert_eq!(worst(Lanes::exp, f64::exp, ends.into_iter()), 0.0);
         assert_eq!(worst(Lanes::exp_m1, f64::exp_m1, ends.into_iter()), 0.0);
+        let ends = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1e300, 0.0, -0.0, -745.2];
+        assert_eq!(worst(|t| t.decay().1, |t| -(2.0 * t).exp_m1(), ends.into_iter()), 0.0);
     }
 
     #[test]

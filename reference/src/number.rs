@@ -31,6 +31,11 @@ pub trait Number:
     /// `exp(self) - 1`, without cancellation near 0.
     #[must_use]
     fn exp_m1(self) -> Self;
+    /// `exp(self)` and `1 - exp(2 self)`, the latter without cancellation near 0.
+    #[must_use]
+    fn decay(self) -> (Self, Self) {
+        (self.exp(), -(self + self).exp_m1())
+    }
     /// `log(1 + self)`, without cancellation near 0.
     #[must_use]
     fn ln_1p(self) -> Self;

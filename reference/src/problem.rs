@@ -151,23 +151,27 @@ pub(crate) fn writing<'a, D: Dimension>(
 /// Why inputs do not make a problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProblemError {
-    /// A tensor's shape does not agree with that of `x`.
+    /// A tensor's shape does not agree with that of `x` (of a scan: `w`).
     Mismatch {
         /// Name of the tensor.
         tensor: &'static str,
-        /// The shape that `x` (or, for a projection, `wi`) asks for.
+        /// The shape that `x` (of a scan: `w`; for a projection: `wi`) asks for.
         expected: Vec<usize>,
         /// The shape that was given.
         found: Vec<usize>,
     },
     /// There is no sequence or no channel: a batch or width of 0. (A length of 0 is legal.)
     Empty {
-        /// The shape of `x`.
+        /// Name of the tensor that the sizes come from.
+        tensor: &'static str,
+        /// Its shape.
         found: Vec<usize>,
     },
     /// Complex numbers come in a real and an imaginary half, so the width is even.
     Odd {
-        /// The shape of `x`.
+        /// Name of the tensor that the sizes come from.
+        tensor: &'static str,
+        /// Its shape.
         found: Vec<usize>,
     },
     /// The blocks of the gate projections do not tile the width.
@@ -186,13 +190,13 @@ impl fmt::Display for ProblemError {
                 f,
                 "tensor `{tensor}`: expected shape {expected:?}, found {found:?}; give it the shape that the others imply"
             ),
-            Self::Empty { found } => write!(
+            Self::Empty { tensor, found } => write!(
                 f,
-                "tensor `x`: expected at least one sequence and one channel, found shape {found:?}; only the length may be 0"
+                "tensor `{tensor}`: expected at least one sequence and one channel, found shape {found:?}; only the length may be 0"
             ),
-            Self::Odd { found } => write!(
+            Self::Odd { tensor, found } => write!(
                 f,
-                "tensor `x`: expected an even width, real parts first and imaginary parts after, found shape {found:?}; pair up the channels"
+                "tensor `{tensor}`: expected an even width, real parts first and imaginary parts after, found shape {found:?}; pair up the channels"
             ),
             Self::Blocks { width, found } => write!(
                 f,

@@ -34,16 +34,16 @@ impl Shape {
 }
 
 impl Shape {
-    /// Refuses a batch or width of 0.
-    pub(crate) fn demand_some(self) -> Result<(), ProblemError> {
+    /// Refuses a batch or width of 0; the shape is that of `tensor`.
+    pub(crate) fn demand_some(self, tensor: &'static str) -> Result<(), ProblemError> {
         let some = self.batch > 0 && self.width > 0;
-        if some { Ok(()) } else { Err(ProblemError::Empty { found: self.tokens().to_vec() }) }
+        if some { Ok(()) } else { Err(ProblemError::Empty { tensor, found: self.tokens().to_vec() }) }
     }
 
-    /// Refuses a width that has no real and imaginary half.
-    pub(crate) fn demand_even(self) -> Result<(), ProblemError> {
+    /// Refuses a width that has no real and imaginary half; the shape is that of `tensor`.
+    pub(crate) fn demand_even(self, tensor: &'static str) -> Result<(), ProblemError> {
         let even = self.width.is_multiple_of(2);
-        if even { Ok(()) } else { Err(ProblemError::Odd { found: self.tokens().to_vec() }) }
+        if even { Ok(()) } else { Err(ProblemError::Odd { tensor, found: self.tokens().to_vec() }) }
     }
 }
 

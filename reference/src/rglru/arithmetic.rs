@@ -161,9 +161,7 @@ impl<N: Number> Arithmetic for Plain<N> {
     }
     #[inline(always)]
     fn decay(self, r: N, r_slope: N, sp: N) -> (Decay<N>, N) {
-        let l = scalar::log_decay(r, sp);
-        let a = l.exp();
-        let z = scalar::one_minus_square(l);
+        let (a, z) = scalar::log_decay(r, sp).decay();
         (Decay { r, r_slope, a, q: a * a, root_slope: scalar::sqrt_slope(z) }, z.clipped_sqrt())
     }
     #[inline(always)]

@@ -18,7 +18,7 @@
 use std::ops::Range;
 
 use super::arithmetic::{Arithmetic, Moment};
-use super::forward::{Passed, Source};
+use super::forward::{Passed, Source, Stretch};
 use super::token::{Decay, Token};
 use crate::number::Number;
 use crate::scalar::C;
@@ -33,10 +33,7 @@ pub(crate) struct Checkpoint<A: Arithmetic> {
 
 /// What the backward pass needs of the forward one, for some tokens in a row.
 pub(crate) struct Trace<A: Arithmetic> {
-    /// `softplus(a_param)` of the channels.
-    pub(crate) sp: A::Term,
-    start: usize,
-    tokens: Vec<Token<A::Term>>,
+    tokens: Stretch<A>,
     /// The state before each token, then the one after the last.
     states: Vec<A::State>,
     /// Before the first token and after each: what a change of `lambda_t`, carried on to all earlier tokens, does to
@@ -45,14 +42,12 @@ pub(crate) struct Trace<A: Arithmetic> {
 }
 
 impl<A: Arithmetic> Trace<A> {
-    pub(crate) fn new(sp: A::Term) -> Self {
-        Self { sp, start: 0, tokens: Vec::new(), states: Vec::new(), reach: Vec::new() }
+    pub(crate) fn new() -> Self {
+        Self { tokens: Stretch::new(), states: Vec::new(), reach: Vec::new() }
     }
 
-    /// Forgets everything and starts at a token.
-    pub(crate) fn start(&mut self, token: usize, from: Checkpoint<A>) {
-        self.start = token;
-        self.tokens.clear();
+    /// Forgets everything and starts again.
+    pub(crate) fn start(&mut self, from: Checkpoint<A>) {
         self.states.clear();
         self.reach.clear();
         self.states.push(from.state);
@@ -61,16 +56,35 @@ impl<A: Arithmetic> Trace<A> {
 
     /// Where to go on after the last token.
     pub(crate) fn end(&self) -> Checkpoint<A> {
-        let last = self.tokens.len();
+        let last = self.states.len() - 1;
         Checkpoint { state: self.states[last], reach: self.reach[last] }
     }
 
+    /// Goes on over some tokens, and shows the state after each.
     #[inline(always)]
-    pub(crate) fn keep(&mut self, passed: &Passed<A>, arithmetic: A) {
-        let earlier = self.reach[self.tokens.len()];
-        self.reach.push(arithmetic.reach_back(earlier, passed.before, passed.x, &passed.token));
-        self.tokens.push(passed.token);
-        self.states.push(passed.after);
+    pub(crate) fn run(
+        &mut self,
+        source: &impl Source<A>,
+        range: Range<usize>,
+        sp: A::Term,
+        arithmetic: A,
+        mut show: impl FnMut(usize, A::State),
+    ) {
+        let Checkpoint { state, mut reach } = self.end();
+        let Self { tokens, states, reach: reaches } = self;
+        tokens.fill(source, range, sp, arithmetic);
+        tokens.run(
+            source,
+            state,
+            arithmetic,
+            #[inline(always)]
+            |t, passed: Passed<'_, A>| {
+                reach = arithmetic.reach_back(reach, passed.before, passed.x, passed.token);
+                reaches.push(reach);
+                states.push(passed.after);
+                show(t, passed.after);
+            },
+        );
     }
 }
 
@@ -98,24 +112,24 @@ pub(crate) struct Gradient<T> {
     pub(crate) dv: T,
 }
 
-/// Runs the adjoint over some tokens from the right, shows the gradients of each on the way, and adds to `sum r dl`.
+/// Runs the adjoint over the tokens of a trace from the right, `sp` being `softplus(a_param)`; shows the gradients of each on the way, and adds to `sum r dl`.
 #[inline(always)]
 pub(crate) fn run<A: Arithmetic>(
     source: &impl Cotangents<A>,
     tokens: Range<usize>,
     mut arriving: Arriving<A>,
-    trace: &Trace<A>,
+    (trace, sp): (&Trace<A>, A::Term),
     sum: &mut A::Sum,
     arithmetic: A,
     mut show: impl FnMut(usize, Gradient<A::Term>),
 ) -> Arriving<A> {
-    for t in tokens.rev() {
-        let (i, x) = (t - trace.start, source.x(t));
-        let (token, before) = (&trace.tokens[i], trace.states[i]);
+    for (i, t) in tokens.enumerate().rev() {
+        let x = source.x(t);
+        let (token, before) = (trace.tokens.at(t), trace.states[i]);
         let lambda = cotangent(arriving, source.dy(t), arithmetic);
         let dl =
             token.decay.as_ref().map(|decay| log_decay_gradient(lambda, before, x, token, decay, arithmetic));
-        show(t, gradient(lambda, dl, x, token, trace.sp, arithmetic));
+        show(t, gradient(lambda, dl, x, token, sp, arithmetic));
         let (after, back) = (trace.states[i + 1], trace.reach[i + 1]);
         let on = if let Arriving::Later(_, _, on) = arriving { on } else { arithmetic.nowhere() };
         arithmetic.add(sum, &Moment { x, token, dl, lambda, before, after, back, on });

@@ -144,26 +144,38 @@ pub(crate) fn one_minus_square<N: Number>(z: N, q: Near<N>, l: Near<N>, plan: &R
     Near { value: z, error }
 }
 
-/// `m = sqrt(z)`. The error of a root is not first order near 0: it is at most the root of the error.
+/// `m = sqrt(z)`. With a relative error `x <= 1/2` of `z` the root is off by at most `1 - sqrt(1 - x) <= x/2 (1 + x/2)` of
+/// itself. Near 0 the error is not first order: it is at most the root of the error.
 #[inline(always)]
 pub(crate) fn root<N: Number>(z: Near<N>, plan: &RoundingPlan) -> Near<N> {
-    let value = z.value.sqrt();
-    let low = z.value - z.error;
-    let low = N::zero().if_less(low, low, N::zero()).sqrt();
-    let (slope, whole) = (z.error / (low + value), z.error.sqrt());
-    let inherited = slope.if_less(whole, slope, whole);
+    let (value, x) = (z.value.sqrt(), z.error / z.value);
+    // Roots and quotients are dear, and this is where most of them would be.
+    let inherited = if x.all_less(0.5) {
+        value * x.times(0.5) * (N::one() + x.times(0.5))
+    } else {
+        let low = z.value - z.error;
+        let low = N::zero().if_less(low, low, N::zero()).sqrt();
+        let (slope, whole) = (z.error / (low + value), z.error.sqrt());
+        slope.if_less(whole, slope, whole)
+    };
     let own = (value + inherited).times(K_SQRT * plan.norm.unit);
     Near { value, error: inherited + own + N::from_f64(plan.norm.underflow) }
 }
 
 /// `S(z)`, continuous with a kink at the clip: the steepest unclipped slope within the error of `z` bounds
-/// the change on both sides of the kink.
+/// the change on both sides of the kink. With a relative error `x <= 1/2` of `z` that is `S x/2 (1 - x)^(-3/2)`, and the power,
+/// convex and less than 3 at `x = 1/2`, is at most `1 + 4 x`.
 #[inline(always)]
 pub(crate) fn sqrt_slope<N: Number>(z: Near<N>, plan: &RoundingPlan) -> Near<N> {
     let (value, clip) = (scalar::sqrt_slope(z.value), N::from_f64(CLIP / 4.0));
-    let low = z.value - z.error;
-    let steep = low.if_less(clip, clip, low);
-    let change = scalar::sqrt_slope(steep) * z.error / (steep + steep);
+    let x = z.error / z.value;
+    let change = if x.all_less(0.5) {
+        value * x.times(0.5) * (N::one() + x.times(4.0))
+    } else {
+        let low = z.value - z.error;
+        let steep = low.if_less(clip, clip, low);
+        scalar::sqrt_slope(steep) * z.error / (steep + steep)
+    };
     let most = N::from_f64(1.0 / CLIP.sqrt());
     let change = most.if_less(change, most, change);
     let inherited = (z.value + z.error).if_less(clip, N::zero(), change);
@@ -237,9 +249,10 @@ impl<N: Told> Arithmetic for Bounds<'_, N> {
     #[inline(always)]
     fn decay(self, r: Near<N>, r_slope: Near<N>, sp: Near<N>) -> (Decay<Near<N>>, Near<N>) {
         let l = log_decay(r, sp, self.plan);
-        let a = decay(l.value.exp(), l, self.plan);
+        let (a, z) = l.value.decay();
+        let a = decay(a, l, self.plan);
         let q = square(a, self.plan);
-        let z = one_minus_square(scalar::one_minus_square(l.value), q, l, self.plan);
+        let z = one_minus_square(z, q, l, self.plan);
         let root_slope = sqrt_slope(z, self.plan);
         (Decay { r, r_slope, a: self.at_boundary(a), q, root_slope }, root(z, self.plan))
     }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::arithmetic::{Arithmetic, Plain};
 use super::problem::{Gates, Problem};
-use super::token::Token;
+use super::token::{self, Token};
 use crate::number::Number;
 use crate::shape::Shape;
 
@@ -20,33 +20,65 @@ pub(crate) trait Source<A: Arithmetic> {
 }
 
 /// What is seen of a token on the way.
-pub(crate) struct Passed<A: Arithmetic> {
+pub(crate) struct Passed<'a, A: Arithmetic> {
     pub(crate) x: A::Value,
-    pub(crate) token: Token<A::Term>,
+    pub(crate) token: &'a Token<A::Term>,
     /// `h_{t-1}`.
     pub(crate) before: A::State,
     /// `h_t`.
     pub(crate) after: A::State,
 }
 
-/// Runs `h_t = A_t h_{t-1} + w_t` over some tokens, shows each on the way, and returns the state after the last.
-#[inline(always)]
-pub(crate) fn run<A: Arithmetic>(
-    source: &impl Source<A>,
-    tokens: Range<usize>,
-    mut state: A::State,
-    sp: A::Term,
-    arithmetic: A,
-    mut pass: impl FnMut(usize, Passed<A>),
-) -> A::State {
-    for t in tokens {
-        let (u, v) = source.logits(t);
-        let (x, before) = (source.x(t), state);
-        let token = Token::new(u, v, source.is_reset(t), sp, arithmetic);
-        state = token.step(before, x, arithmetic);
-        pass(t, Passed { x, token, before, after: state });
+/// Some tokens in a row, without their states.
+pub(crate) struct Stretch<A: Arithmetic> {
+    start: usize,
+    gates: Vec<token::Gates<A::Term>>,
+    tokens: Vec<Token<A::Term>>,
+}
+
+impl<A: Arithmetic> Stretch<A> {
+    pub(crate) fn new() -> Self {
+        Self { start: 0, gates: Vec::new(), tokens: Vec::new() }
     }
-    state
+
+    /// Everything that does not depend on the state. First all gates, then all decays: each loop is a row of short
+    /// independent chains, many of which a processor has in flight at once; one loop over both would be bound by its latency.
+    #[inline(always)]
+    pub(crate) fn fill(&mut self, source: &impl Source<A>, range: Range<usize>, sp: A::Term, arithmetic: A) {
+        self.start = range.start;
+        self.gates.clear();
+        for t in range {
+            let (u, v) = source.logits(t);
+            self.gates.push(token::Gates::new(u, v, source.is_reset(t), arithmetic));
+        }
+        self.tokens.clear();
+        for gates in &self.gates {
+            self.tokens.push(gates.token(sp, arithmetic));
+        }
+    }
+
+    /// Runs `h_t = A_t h_{t-1} + w_t`, shows every token on the way, and returns the state after the last.
+    #[inline(always)]
+    pub(crate) fn run(
+        &self,
+        source: &impl Source<A>,
+        mut state: A::State,
+        arithmetic: A,
+        mut pass: impl FnMut(usize, Passed<'_, A>),
+    ) -> A::State {
+        for (t, token) in (self.start..).zip(&self.tokens) {
+            let (x, before) = (source.x(t), state);
+            state = token.step(before, x, arithmetic);
+            pass(t, Passed { x, token, before, after: state });
+        }
+        state
+    }
+
+    /// A token by its index from the first of the sequence.
+    #[inline(always)]
+    pub(crate) fn at(&self, t: usize) -> &Token<A::Term> {
+        &self.tokens[t - self.start]
+    }
 }
 
 /// Names an input tensor of a problem.
@@ -110,11 +142,12 @@ pub struct Outputs<N> {
 pub fn forward<N: Number>(problem: &Problem, lift: impl Fn(Input, usize) -> N) -> Outputs<N> {
     let Shape { batch, length, width } = problem.shape();
     let mut outputs = Outputs { y: vec![N::zero(); batch * length * width], last: Vec::new() };
+    let (mut tokens, plain) = (Stretch::new(), Plain::new());
     for row in 0..batch {
         for w in 0..width {
             let column = Column { problem, lift: &lift, row, w };
-            let sp = Plain::new().softplus(lift(Input::AParam, w));
-            let last = run(&column, 0..length, column.h0(), sp, Plain::new(), |t, passed| {
+            tokens.fill(&column, 0..length, plain.softplus(lift(Input::AParam, w)), plain);
+            let last = tokens.run(&column, column.h0(), plain, |t, passed| {
                 outputs.y[column.at(t)] = passed.after;
             });
             outputs.last.push(last);

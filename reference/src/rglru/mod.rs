@@ -7,10 +7,8 @@
 //! A = reset ? 0 : a   n = reset ? 1 : m   w = x g n                 h_t = A_t h_{t-1} + w_t
 //! ```
 //!
-//! Channels do not talk to each other, so the work goes tile by tile: a few neighbouring channels of one
-//! sequence, forward then backward, with everything the backward pass needs still in cache.
 //! Both passes are written once, over an arithmetic: plain values of any number type, or values with
-//! error bounds. Channels do not talk to each other, so the work goes tile by tile: eight neighbouring channels of one
+//! error bounds. Channels do not talk to each other, so the work goes tile by tile: neighbouring channels of one
 //! sequence, forward then backward. Tiles go to all threads; each is computed by one, so the bits do not depend on how
 //! many there are.
 
@@ -18,6 +16,7 @@ pub(crate) mod arithmetic;
 mod backward;
 pub(crate) mod envelope;
 mod forward;
+pub(crate) mod output;
 mod problem;
 pub(crate) mod projection;
 mod solver;
@@ -35,8 +34,9 @@ use crate::sums::{Total, bound_of, summed};
 use crate::truth::{Bound, Bounded, Quantity, Tensors, Truth};
 use arithmetic::{Arithmetic, Plain};
 use envelope::Bounds;
+use output::Output;
 use solver::{Part, Scratch, forward_tile};
-use tile::{Logits, Output, Reader, Tile};
+use tile::{Logits, Reader, Tile};
 
 pub use forward::{Input, Outputs, forward};
 pub use problem::{Gates, Inputs, Problem};
@@ -83,7 +83,7 @@ pub fn outputs(problem: &Problem) -> (Array3<f64>, Array2<f64>) {
     let reader = Reader::new(problem, &logits);
     let mut y = Output::<Ix3>::new(shape.tokens(), false);
     let mut last = Output::<Ix2>::new(shape.states(), false);
-    let slots: Vec<_> = y.slots().into_iter().zip(last.slots()).collect();
+    let slots: Vec<_> = y.slots(reader.tile).into_iter().zip(last.slots(reader.tile)).collect();
     slots.into_par_iter().enumerate().for_each(|(index, (y, last))| {
         widest(
             #[inline(always)]
@@ -138,22 +138,22 @@ impl Sheets {
         let mut sheets =
             Self { y: tokens(), last: states(), dx: tokens(), du: tokens(), dv: tokens(), dh0: states() };
         let reader = &Reader::new(problem, logits);
-        let parts = sheets.parts();
+        let parts = sheets.parts(reader.tile);
         let solve = |scratch: &mut Scratch<A>, (index, part): (usize, Part<'_>)| {
             widest(
                 #[inline(always)]
                 || scratch.solve(&Tile::new(reader, index), part, arithmetic),
             )
         };
-        let scratch = || Scratch::new(arithmetic);
+        let scratch = || Scratch::new(reader.tile, arithmetic);
         let sums = parts.into_par_iter().enumerate().map_init(scratch, solve).collect::<Vec<_>>().concat();
         (sheets, sums)
     }
 
-    fn parts(&mut self) -> Vec<Part<'_>> {
-        let tokens = self.y.slots().into_iter().zip(self.dx.slots());
-        let logits = self.du.slots().into_iter().zip(self.dv.slots());
-        let states = self.last.slots().into_iter().zip(self.dh0.slots());
+    fn parts(&mut self, tile: usize) -> Vec<Part<'_>> {
+        let tokens = self.y.slots(tile).into_iter().zip(self.dx.slots(tile));
+        let logits = self.du.slots(tile).into_iter().zip(self.dv.slots(tile));
+        let states = self.last.slots(tile).into_iter().zip(self.dh0.slots(tile));
         let parts = tokens.zip(logits).zip(states);
         parts.map(|(((y, dx), (du, dv)), (last, dh0))| Part { y, last, dx, du, dv, dh0 }).collect()
     }

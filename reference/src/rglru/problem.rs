@@ -185,7 +185,7 @@ impl Problem {
 }
 
 fn check(shape: Shape, inputs: &Inputs) -> Result<(), ProblemError> {
-    shape.demand_some()?;
+    shape.demand_some("x")?;
     check_gates(shape, &inputs.gates)?;
     expect("a_param", &[shape.width], &inputs.a_param)?;
     expect("reset", &[shape.batch, shape.length], &inputs.reset)?;

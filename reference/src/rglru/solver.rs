@@ -1,8 +1,8 @@
 //! One tile of channels, forward and backward: the order in which tokens are read, kept and written; the mathematics is
 //! left to [`super::forward`] and [`super::backward`].
 //!
-//! The forward pass keeps a checkpoint for every segment of tokens; the backward pass computes the segment again from
-//! there. What a segment needs stays in the cache whatever the length, and no `[B, L, W]` array is kept but the outputs.
+//! The forward pass keeps a checkpoint for every block of tokens; the backward pass computes the block again from
+//! there. What a block needs stays in the cache whatever the length, and no `[B, L, W]` array is kept but the outputs.
 
 use std::ops::Range;
 
@@ -10,12 +10,10 @@ use ndarray::{Ix1, Ix2};
 
 use super::arithmetic::{Arithmetic, Plain};
 use super::backward::{self, Arriving, Checkpoint, Gradient, Trace};
-use super::forward::{self, Passed};
-use super::tile::{BLOCK, Block, Slot, Tile, pieces};
-use crate::lanes::Lanes;
-
-/// Tokens between checkpoints.
-const SEGMENT: usize = 4 * BLOCK;
+use super::forward::{Passed, Stretch};
+use super::output::Slot;
+use super::tile::{BLOCK, Block, Row, Tile, pieces, rows};
+use crate::lanes::{LANES, Lanes};
 
 /// What one tile writes.
 pub(crate) struct Part<'a> {
@@ -30,145 +28,135 @@ pub(crate) struct Part<'a> {
 /// Memory that a thread uses for one tile after the other.
 pub(crate) struct Scratch<A: Arithmetic> {
     block: Block<A>,
-    traces: Vec<Trace<A>>,
-    /// Of every segment, group by group.
-    checkpoints: Vec<Vec<Checkpoint<A>>>,
+    results: [Vec<Row<A::Term>>; 3],
+    trace: Trace<A>,
+}
+
+/// How far a group of channels has come.
+struct Progress<A: Arithmetic> {
+    sp: A::Term,
+    /// Before every block, and after the last.
+    checkpoints: Vec<Checkpoint<A>>,
+    arriving: Arriving<A>,
+    /// `sum r dl`.
+    sum: A::Sum,
+}
+
+impl<A: Arithmetic<Value = Lanes>> Progress<A> {
+    fn new(tile: &Tile<'_>, group: usize, arithmetic: A) -> Self {
+        let start = Checkpoint { state: arithmetic.initial(tile.h0(group)), reach: arithmetic.nowhere() };
+        Self {
+            sp: arithmetic.softplus(tile.a_param(group)),
+            checkpoints: vec![start],
+            arriving: Arriving::Last(tile.dlast(group)),
+            sum: arithmetic.sum(tile.tokens_before()),
+        }
+    }
 }
 
 impl<A: Arithmetic<Value = Lanes>> Scratch<A> {
-    pub(crate) fn new(arithmetic: A) -> Self {
-        Self { block: Block::new(arithmetic), traces: Vec::new(), checkpoints: Vec::new() }
+    /// For tiles of a number of channels.
+    pub(crate) fn new(channels: usize, arithmetic: A) -> Self {
+        let zeros = || rows(channels, arithmetic.exact(Lanes::ZERO));
+        Self {
+            block: Block::new(channels, arithmetic),
+            results: [zeros(), zeros(), zeros()],
+            trace: Trace::new(),
+        }
     }
 
     /// Forward and backward; the sum `r dl` of each group.
     #[inline(always)]
     pub(crate) fn solve(&mut self, tile: &Tile<'_>, mut part: Part<'_>, arithmetic: A) -> Vec<A::Sum> {
-        self.start(tile, arithmetic);
-        let segments = pieces(0..tile.length(), SEGMENT);
-        for segment in segments.clone() {
-            let last = segment.end == tile.length();
-            self.checkpoint(segment.start);
-            if last {
-                self.forward(tile, segment, arithmetic, Some(&mut part.y));
-            } else {
-                self.advance(tile, segment, arithmetic, &mut part.y);
-            }
+        let mut groups: Vec<_> = tile.groups().map(|group| Progress::new(tile, group, arithmetic)).collect();
+        let blocks = pieces(0..tile.length(), BLOCK);
+        for tokens in blocks.clone() {
+            self.forward(tile, tokens, &mut groups, &mut part, arithmetic);
         }
-        for (group, trace) in self.traces.iter().enumerate() {
-            part.last.put(group, arithmetic.read(trace.end().state), arithmetic);
+        for (group, progress) in groups.iter().enumerate() {
+            let end = &progress.checkpoints[progress.checkpoints.len() - 1];
+            part.last.put(group, arithmetic.read(end.state), arithmetic);
         }
-        let mut arriving: Vec<_> = tile.groups().map(|group| Arriving::Last(tile.dlast(group))).collect();
-        let mut sums = vec![arithmetic.sum(tile.tokens_before()); self.traces.len()];
-        for segment in segments.rev() {
-            if segment.end < tile.length() {
-                self.restart(segment.start);
-                self.forward(tile, segment.clone(), arithmetic, None);
-            }
-            self.backward(tile, segment, arithmetic, &mut part, (&mut arriving, &mut sums));
+        for tokens in blocks.rev() {
+            self.backward(tile, tokens, &mut groups, &mut part, arithmetic);
         }
-        for (group, arriving) in arriving.into_iter().enumerate() {
-            part.dh0.put(group, backward::initial(arriving, arithmetic), arithmetic);
+        for (group, progress) in groups.iter().enumerate() {
+            part.dh0.put(group, backward::initial(progress.arriving, arithmetic), arithmetic);
         }
-        sums
+        groups.into_iter().map(|progress| progress.sum).collect()
     }
 
-    fn start(&mut self, tile: &Tile<'_>, arithmetic: A) {
-        let nothing = arithmetic.exact(Lanes::ZERO);
-        self.traces.resize_with(tile.groups().end, || Trace::new(nothing));
-        self.checkpoints.clear();
-        for (group, trace) in self.traces.iter_mut().enumerate() {
-            trace.sp = arithmetic.softplus(tile.a_param(group));
-            let state = arithmetic.initial(tile.h0(group));
-            trace.start(0, Checkpoint { state, reach: arithmetic.nowhere() });
-        }
-    }
-
-    fn checkpoint(&mut self, token: usize) {
-        let ends: Vec<_> = self.traces.iter().map(Trace::end).collect();
-        self.checkpoints.push(ends);
-        self.restart(token);
-    }
-
-    fn restart(&mut self, token: usize) {
-        let checkpoints = &self.checkpoints[token / SEGMENT];
-        for (trace, &checkpoint) in self.traces.iter_mut().zip(checkpoints) {
-            trace.start(token, checkpoint);
-        }
-    }
-
-    /// A segment from left to right, nothing kept but where it ends.
-    #[inline(always)]
-    fn advance(&mut self, tile: &Tile<'_>, segment: Range<usize>, arithmetic: A, y: &mut Slot<'_, Ix2>) {
-        let Self { block, traces, .. } = self;
-        let end = segment.end;
-        let mut ends: Vec<_> = traces.iter().map(Trace::end).collect();
-        for tokens in pieces(segment, BLOCK) {
-            block.fetch(tile, &tokens, arithmetic);
-            for (group, (Checkpoint { state, reach }, trace)) in
-                ends.iter_mut().zip(traces.iter()).enumerate()
-            {
-                let pass = |t: usize, passed: Passed<A>| {
-                    y.put(t, group, arithmetic.read(passed.after), arithmetic);
-                    *reach = arithmetic.reach_back(*reach, passed.before, passed.x, &passed.token);
-                };
-                let source = block.group(group);
-                *state = forward::run(&source, tokens.clone(), *state, trace.sp, arithmetic, pass);
-            }
-        }
-        for (trace, checkpoint) in traces.iter_mut().zip(ends) {
-            trace.start(end, checkpoint);
-        }
-    }
-
-    /// A segment from left to right into the traces and, the first time, to `y`.
+    /// A block from left to right.
     #[inline(always)]
     fn forward(
         &mut self,
         tile: &Tile<'_>,
-        segment: Range<usize>,
+        tokens: Range<usize>,
+        groups: &mut [Progress<A>],
+        part: &mut Part<'_>,
         arithmetic: A,
-        mut y: Option<&mut Slot<'_, Ix2>>,
     ) {
-        let Self { block, traces, .. } = self;
-        for tokens in pieces(segment, BLOCK) {
-            block.fetch(tile, &tokens, arithmetic);
-            for (group, trace) in traces.iter_mut().enumerate() {
-                let (source, state, sp) = (block.group(group), trace.end().state, trace.sp);
-                let keep = |t: usize, passed: Passed<A>| {
-                    if let Some(y) = &mut y {
-                        y.put(t, group, arithmetic.read(passed.after), arithmetic);
-                    }
-                    trace.keep(&passed, arithmetic);
-                };
-                forward::run(&source, tokens.clone(), state, sp, arithmetic, keep);
-            }
+        let Self { block, results: [y, ..], trace } = self;
+        block.fetch(tile, &tokens, arithmetic);
+        for (group, progress) in groups.iter_mut().enumerate() {
+            let (source, y) = (block.group(group), &mut y[group]);
+            trace.start(progress.checkpoints[tokens.start / BLOCK]);
+            trace.run(
+                &source,
+                tokens.clone(),
+                progress.sp,
+                arithmetic,
+                #[inline(always)]
+                |t, state| y[t % BLOCK] = arithmetic.read(state),
+            );
+            progress.checkpoints.push(trace.end());
         }
+        part.y.put_block(tokens, y, arithmetic);
     }
 
-    /// A segment from right to left.
+    /// A block once more from left to right, then from right to left.
     #[inline(always)]
     fn backward(
         &mut self,
         tile: &Tile<'_>,
-        segment: Range<usize>,
-        arithmetic: A,
+        tokens: Range<usize>,
+        groups: &mut [Progress<A>],
         part: &mut Part<'_>,
-        (arriving, sums): (&mut [Arriving<A>], &mut [A::Sum]),
+        arithmetic: A,
     ) {
-        let Self { block, traces, .. } = self;
-        for tokens in pieces(segment, BLOCK).rev() {
-            block.fetch_cotangents(tile, &tokens);
-            for (group, trace) in traces.iter().enumerate() {
-                let (source, tokens, sum) = (block.group(group), tokens.clone(), &mut sums[group]);
-                let put = |t: usize, gradient: Gradient<A::Term>| {
-                    part.dx.put(t, group, gradient.dx, arithmetic);
-                    part.du.put(t, group, gradient.du, arithmetic);
-                    part.dv.put(t, group, gradient.dv, arithmetic);
-                };
-                let from = arriving[group];
-                arriving[group] = backward::run(&source, tokens, from, trace, sum, arithmetic, put);
-            }
+        let Self { block, results: [dx, du, dv], trace } = self;
+        block.fetch(tile, &tokens, arithmetic);
+        block.fetch_cotangents(tile, &tokens);
+        for (group, progress) in groups.iter_mut().enumerate() {
+            let (source, sp) = (block.group(group), progress.sp);
+            let (dx, du, dv) = (&mut dx[group], &mut du[group], &mut dv[group]);
+            trace.start(progress.checkpoints[tokens.start / BLOCK]);
+            trace.run(
+                &source,
+                tokens.clone(),
+                sp,
+                arithmetic,
+                #[inline(always)]
+                |_, _| (),
+            );
+            progress.arriving = backward::run(
+                &source,
+                tokens.clone(),
+                progress.arriving,
+                (trace, sp),
+                &mut progress.sum,
+                arithmetic,
+                #[inline(always)]
+                |t, gradient: Gradient<A::Term>| {
+                    dx[t % BLOCK] = gradient.dx;
+                    du[t % BLOCK] = gradient.du;
+                    dv[t % BLOCK] = gradient.dv;
+                },
+            );
         }
+        part.dx.put_block(tokens.clone(), dx, arithmetic);
+        part.du.put_block(tokens.clone(), du, arithmetic);
+        part.dv.put_block(tokens, dv, arithmetic);
     }
 }
 
@@ -180,15 +168,24 @@ pub(crate) fn forward_tile(
     mut last: Slot<'_, Ix1>,
     plain: Plain<Lanes>,
 ) {
-    let mut block = Block::new(plain);
+    let channels = tile.groups().end * LANES;
+    let (mut block, mut work, mut out) =
+        (Block::new(channels, plain), Stretch::new(), rows(channels, Lanes::ZERO));
     let mut states: Vec<_> = tile.groups().map(|g| (plain.softplus(tile.a_param(g)), tile.h0(g))).collect();
     for tokens in pieces(0..tile.length(), BLOCK) {
         block.fetch(tile, &tokens, plain);
         for (group, (sp, state)) in states.iter_mut().enumerate() {
             let source = block.group(group);
-            let put = |t: usize, passed: Passed<_>| y.put(t, group, passed.after, plain);
-            *state = forward::run(&source, tokens.clone(), *state, *sp, plain, put);
+            work.fill(&source, tokens.clone(), *sp, plain);
+            *state = work.run(
+                &source,
+                *state,
+                plain,
+                #[inline(always)]
+                |t, passed: Passed<'_, _>| out[group][t % BLOCK] = passed.after,
+            );
         }
+        y.put_block(tokens, &out, plain);
     }
     for (group, (_, state)) in states.into_iter().enumerate() {
         last.put(group, state, plain);

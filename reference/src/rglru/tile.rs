@@ -1,11 +1,8 @@
-//! Neighbouring channels of one sequence side by side: reading the inputs, writing the outputs; no mathematics of the
-//! recurrence here.
+//! Neighbouring channels of one sequence side by side: reading the inputs; writing the outputs is left to [`super::output`].
 
 use std::ops::Range;
 
-use ndarray::{
-    Array, Array2, ArrayViewMut, ArrayViewMut1, Axis, Dimension, Ix1, Ix2, RemoveAxis, ShapeBuilder,
-};
+use ndarray::Array2;
 
 use super::arithmetic::Arithmetic;
 use super::backward::Cotangents;
@@ -26,6 +23,8 @@ pub(crate) struct Reader<'a> {
     logits: &'a Logits<'a>,
     x: &'a [f64],
     dy: &'a [f64],
+    /// Channels of a tile.
+    pub(crate) tile: usize,
 }
 
 impl<'a> Reader<'a> {
@@ -33,17 +32,19 @@ impl<'a> Reader<'a> {
         let (Some(x), Some(dy)) = (problem.x().as_slice(), problem.dy().as_slice()) else {
             unreachable!("a problem's arrays are row-major");
         };
-        Self { problem, logits, x, dy }
+        // A few for every thread, so that none waits long for the last.
+        let tiles = 4 * rayon::current_num_threads();
+        let even = (problem.shape().batch * problem.shape().width / tiles).next_multiple_of(LANES);
+        Self { problem, logits, x, dy, tile: even.clamp(4 * LANES, 64 * LANES) }
     }
 }
 
-/// Channels of a tile. A token of a tile is four cache lines: a narrower one would fetch most lines twice.
-pub(crate) const TILE: usize = 4 * LANES;
-/// Tokens of a tile that are read, and written, at once: many loads in flight hide the latency of memory, since
-/// neighbouring tokens lie too far apart for the hardware to fetch ahead.
+/// Tokens of a tile that are read, and written, at once. Neighbouring tokens may lie a page apart or more, so that each is
+/// an address to translate and a stream that begins anew: the wider a tile the less that matters, and the fewer
+/// its tokens the more of what it keeps stays in the cache.
 pub(crate) const BLOCK: usize = 16;
 
-/// Up to [`TILE`] neighbouring channels of one sequence.
+/// Some neighbouring channels of one sequence.
 pub(crate) struct Tile<'a> {
     reader: &'a Reader<'a>,
     row: usize,
@@ -55,9 +56,9 @@ impl<'a> Tile<'a> {
     /// The tile at an index, sequence by sequence.
     pub(crate) fn new(reader: &'a Reader<'a>, index: usize) -> Self {
         let width = reader.problem.shape().width;
-        let tiles = width.div_ceil(TILE);
-        let first = index % tiles * TILE;
-        Self { reader, row: index / tiles, first, count: TILE.min(width - first) }
+        let tiles = width.div_ceil(reader.tile);
+        let first = index % tiles * reader.tile;
+        Self { reader, row: index / tiles, first, count: reader.tile.min(width - first) }
     }
 
     /// Groups of [`LANES`] channels.
@@ -101,14 +102,47 @@ impl<'a> Tile<'a> {
         self.of_states(group, Some(self.reader.problem.dlast()))
     }
 
+    /// Values and errors of a `[B, L, W]` array.
+    #[inline(always)]
+    fn fetch_terms<A: Arithmetic<Value = Lanes>>(
+        &self,
+        tokens: &Range<usize>,
+        (values, errors): (&[f64], Option<&[f64]>),
+        out: &mut [Row<A::Term>],
+        arithmetic: A,
+    ) {
+        self.fetch(
+            tokens,
+            values,
+            out,
+            #[inline(always)]
+            |term, value| *term = arithmetic.exact(value),
+        );
+        if let Some(errors) = errors {
+            self.fetch(
+                tokens,
+                errors,
+                out,
+                #[inline(always)]
+                |term, error| *term = arithmetic.near(arithmetic.value(*term), error),
+            );
+        }
+    }
+
     /// The tokens of a `[B, L, W]` array, in groups.
     #[inline(always)]
-    fn fetch(&self, tokens: &Range<usize>, values: &[f64], out: &mut Grid<Lanes>) {
+    fn fetch<T>(
+        &self,
+        tokens: &Range<usize>,
+        values: &[f64],
+        out: &mut [Row<T>],
+        put: impl Fn(&mut T, Lanes),
+    ) {
         let shape = self.reader.problem.shape();
-        for t in tokens.clone() {
+        for (i, t) in tokens.clone().enumerate() {
             let at = (self.row * shape.length + t) * shape.width + self.first;
             for (group, numbers) in values[at..at + self.count].chunks(LANES).enumerate() {
-                out[group][t - tokens.start] = load(numbers);
+                put(&mut out[group][i], load(numbers));
             }
         }
     }
@@ -123,24 +157,34 @@ pub(crate) fn pieces(
     (0..tokens.len().div_ceil(size)).map(move |i| start + i * size..end.min(start + (i + 1) * size))
 }
 
-/// A number for each group and token of a block.
-type Grid<T> = [[T; BLOCK]; TILE / LANES];
+/// A number for each token of a block, of one group.
+pub(crate) type Row<T> = [T; BLOCK];
+
+#[inline(always)]
+fn set(to: &mut Lanes, value: Lanes) {
+    *to = value;
+}
+
+/// A row for every group of some channels.
+pub(crate) fn rows<T: Copy>(channels: usize, number: T) -> Vec<Row<T>> {
+    vec![[number; BLOCK]; channels.div_ceil(LANES)]
+}
 
 /// A block of tokens on its way through a tile.
 pub(crate) struct Block<A: Arithmetic> {
     start: usize,
     reset: [bool; BLOCK],
-    x: Grid<Lanes>,
-    dy: Grid<Lanes>,
-    u: Grid<A::Term>,
-    v: Grid<A::Term>,
+    x: Vec<Row<Lanes>>,
+    dy: Vec<Row<Lanes>>,
+    u: Vec<Row<A::Term>>,
+    v: Vec<Row<A::Term>>,
 }
 
 impl<A: Arithmetic<Value = Lanes>> Block<A> {
-    pub(crate) fn new(arithmetic: A) -> Self {
-        let zero = arithmetic.exact(Lanes::ZERO);
-        let (lanes, terms) = ([[Lanes::ZERO; BLOCK]; TILE / LANES], [[zero; BLOCK]; TILE / LANES]);
-        Self { start: 0, reset: [false; BLOCK], x: lanes, dy: lanes, u: terms, v: terms }
+    /// For tiles of a number of channels.
+    pub(crate) fn new(channels: usize, arithmetic: A) -> Self {
+        let (lanes, terms) = (rows(channels, Lanes::ZERO), rows(channels, arithmetic.exact(Lanes::ZERO)));
+        Self { start: 0, reset: [false; BLOCK], x: lanes.clone(), dy: lanes, u: terms.clone(), v: terms }
     }
 
     /// Reads what the forward pass needs.
@@ -150,38 +194,25 @@ impl<A: Arithmetic<Value = Lanes>> Block<A> {
         for t in tokens.clone() {
             self.reset[t - tokens.start] = tile.reader.problem.reset()[[tile.row, t]];
         }
-        tile.fetch(tokens, tile.reader.x, &mut self.x);
-        let terms = |values: &[f64], errors: Option<&[f64]>, out: &mut Grid<A::Term>| {
-            let zeros = [[Lanes::ZERO; BLOCK]; TILE / LANES];
-            let (mut value, mut error) = (zeros, zeros);
-            tile.fetch(tokens, values, &mut value);
-            if let Some(errors) = errors {
-                tile.fetch(tokens, errors, &mut error);
-            }
-            for group in tile.groups() {
-                for i in 0..tokens.len() {
-                    out[group][i] = arithmetic.near(value[group][i], error[group][i]);
-                }
-            }
-        };
+        tile.fetch(tokens, tile.reader.x, &mut self.x, set);
         match tile.reader.logits {
             Logits::Inputs { u, v } => {
-                terms(u, None, &mut self.u);
-                terms(v, None, &mut self.v);
+                tile.fetch_terms(tokens, (u, None), &mut self.u, arithmetic);
+                tile.fetch_terms(tokens, (v, None), &mut self.v, arithmetic);
             }
             Logits::Projected { u, v } => {
-                terms(u.slices().0, Some(u.slices().1), &mut self.u);
-                terms(v.slices().0, Some(v.slices().1), &mut self.v);
+                for (sheet, terms) in [(u, &mut self.u), (v, &mut self.v)] {
+                    let (values, errors) = sheet.slices();
+                    tile.fetch_terms(tokens, (values, Some(errors)), terms, arithmetic);
+                }
             }
         }
     }
 
-    /// Reads what the backward pass needs.
+    /// Reads what the backward pass needs besides.
     #[inline(always)]
     pub(crate) fn fetch_cotangents(&mut self, tile: &Tile<'_>, tokens: &Range<usize>) {
-        self.start = tokens.start;
-        tile.fetch(tokens, tile.reader.x, &mut self.x);
-        tile.fetch(tokens, tile.reader.dy, &mut self.dy);
+        tile.fetch(tokens, tile.reader.dy, &mut self.dy, set);
     }
 
     /// One group of the block.
@@ -229,86 +260,4 @@ pub(crate) fn load(values: &[f64]) -> Lanes {
     let mut lanes = [0.0; LANES];
     lanes[..values.len()].copy_from_slice(values);
     Lanes::new(lanes)
-}
-
-/// An output in the making; envelopes only if the arithmetic has them.
-pub(crate) struct Output<D: Dimension> {
-    pub(crate) value: Array<f64, D>,
-    pub(crate) envelope: Option<Array<f64, D>>,
-}
-
-impl<D: Dimension + RemoveAxis> Output<D> {
-    pub(crate) fn new(shape: impl ShapeBuilder<Dim = D> + Copy, bounded: bool) -> Self {
-        Self { value: Array::zeros(shape), envelope: bounded.then(|| Array::zeros(shape)) }
-    }
-
-    /// The parts that the tiles write, sequence by sequence.
-    pub(crate) fn slots(&mut self) -> Vec<Slot<'_, D::Smaller>> {
-        let values = tiles(&mut self.value);
-        let envelopes = match &mut self.envelope {
-            Some(envelope) => tiles(envelope).into_iter().map(Some).collect(),
-            None => values.iter().map(|_| None).collect::<Vec<_>>(),
-        };
-        values.into_iter().zip(envelopes).map(|(value, envelope)| Slot { value, envelope }).collect()
-    }
-}
-
-/// The part of an output that a tile writes.
-pub(crate) struct Slot<'a, D: Dimension> {
-    value: ArrayViewMut<'a, f64, D>,
-    envelope: Option<ArrayViewMut<'a, f64, D>>,
-}
-
-/// Cuts the last axis of every sequence into tiles.
-fn tiles<D: Dimension + RemoveAxis>(array: &mut Array<f64, D>) -> Vec<ArrayViewMut<'_, f64, D::Smaller>> {
-    let mut parts = Vec::new();
-    for mut rest in array.outer_iter_mut() {
-        let last = Axis(rest.ndim() - 1);
-        while rest.len_of(last) > TILE {
-            let (part, more) = rest.split_at(last, TILE);
-            parts.push(part);
-            rest = more;
-        }
-        parts.push(rest);
-    }
-    parts
-}
-
-impl Slot<'_, Ix2> {
-    /// Writes a group of a token.
-    #[inline(always)]
-    pub(crate) fn put<A: Arithmetic<Value = Lanes>>(
-        &mut self,
-        t: usize,
-        group: usize,
-        term: A::Term,
-        arithmetic: A,
-    ) {
-        store(self.value.row_mut(t), group, arithmetic.value(term));
-        if let (Some(out), Some(envelope)) = (&mut self.envelope, arithmetic.envelope(term)) {
-            store(out.row_mut(t), group, envelope);
-        }
-    }
-}
-
-impl Slot<'_, Ix1> {
-    /// Writes a group of a state.
-    pub(crate) fn put<A: Arithmetic<Value = Lanes>>(&mut self, group: usize, term: A::Term, arithmetic: A) {
-        store(self.value.view_mut(), group, arithmetic.value(term));
-        if let (Some(out), Some(envelope)) = (&mut self.envelope, arithmetic.envelope(term)) {
-            store(out.view_mut(), group, envelope);
-        }
-    }
-}
-
-#[inline(always)]
-fn store(out: ArrayViewMut1<'_, f64>, group: usize, lanes: Lanes) {
-    let Some(out) = out.into_slice() else { return };
-    let out = &mut out[group * LANES..];
-    if let Some(whole) = out.first_chunk_mut() {
-        *whole = *lanes.numbers();
-    } else {
-        let count = out.len();
-        out.copy_from_slice(&lanes.numbers()[..count]);
-    }
 }

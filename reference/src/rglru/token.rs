@@ -17,6 +17,42 @@ pub(crate) struct Decay<T> {
     pub(crate) root_slope: T,
 }
 
+/// The two gates of a token.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Gates<T> {
+    /// `g` and `g (1 - g)`.
+    input: (T, T),
+    /// `r` and `r (1 - r)`; absent on a reset.
+    recurrence: Option<(T, T)>,
+}
+
+impl<T: Copy> Gates<T> {
+    /// From the logits `u` and `v`.
+    #[inline(always)]
+    pub(crate) fn new<A>(u: T, v: T, reset: bool, arithmetic: A) -> Self
+    where
+        A: Arithmetic<Term = T>,
+    {
+        let recurrence = if reset { None } else { Some(arithmetic.gate(v)) };
+        Self { input: arithmetic.gate(u), recurrence }
+    }
+
+    /// With `sp = softplus(a_param)`.
+    #[inline(always)]
+    pub(crate) fn token<A>(self, sp: T, arithmetic: A) -> Token<T>
+    where
+        A: Arithmetic<Term = T>,
+    {
+        let (g, g_slope) = self.input;
+        let Some((r, r_slope)) = self.recurrence else {
+            let n = arithmetic.exact(crate::number::Number::one());
+            return Token { g, g_slope, n, decay: None };
+        };
+        let (decay, n) = arithmetic.decay(r, r_slope, sp);
+        Token { g, g_slope, n, decay: Some(decay) }
+    }
+}
+
 /// One token: input gate and write always, a decay unless the token is a reset.
 ///
 /// On a reset there *is* no decay, rather than a decay of zero: that is what makes a reset discard whatever
@@ -34,22 +70,6 @@ pub(crate) struct Token<T> {
 }
 
 impl<T: Copy> Token<T> {
-    /// From the logits `u` and `v`, and `sp = softplus(a_param)`.
-    #[inline(always)]
-    pub(crate) fn new<A>(u: T, v: T, reset: bool, sp: T, arithmetic: A) -> Self
-    where
-        A: Arithmetic<Term = T>,
-    {
-        let (g, g_slope) = arithmetic.gate(u);
-        if reset {
-            let n = arithmetic.exact(crate::number::Number::one());
-            return Self { g, g_slope, n, decay: None };
-        }
-        let (r, r_slope) = arithmetic.gate(v);
-        let (decay, n) = arithmetic.decay(r, r_slope, sp);
-        Self { g, g_slope, n, decay: Some(decay) }
-    }
-
     /// The state after this token, `A_t h_{t-1} + w_t` with `w = x g n`.
     #[inline(always)]
     pub(crate) fn step<A>(&self, before: A::State, x: A::Value, arithmetic: A) -> A::State

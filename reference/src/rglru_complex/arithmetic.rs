@@ -51,6 +51,9 @@ pub(crate) trait Complex: Copy + Send + Sync {
     fn written(self, write: Self::Plane) -> Self::State;
     /// `A state + w`.
     fn step(self, state: Self::State, decay: Self::Plane, write: Self::Plane) -> Self::State;
+    /// `state + w`. Not a step with a decay of 1: the product with a complex 1 would carry what is not finite from one
+    /// part to the other.
+    fn joined(self, state: Self::State, write: Self::Plane) -> Self::State;
     /// The state as a number.
     fn read(self, state: Self::State) -> Self::Plane;
     /// The state as the backward pass reads it.
@@ -117,6 +120,10 @@ impl<N: Number> Complex for Plain<N> {
     #[inline(always)]
     fn step(self, state: Pair<N>, decay: Pair<N>, write: Pair<N>) -> Pair<N> {
         decay * state + write
+    }
+    #[inline(always)]
+    fn joined(self, state: Pair<N>, write: Pair<N>) -> Pair<N> {
+        state + write
     }
     #[inline(always)]
     fn read(self, state: Pair<N>) -> Pair<N> {

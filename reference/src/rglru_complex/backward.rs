@@ -104,8 +104,7 @@ fn cotangent<A: Complex>(
 ) -> A::State {
     let dy = arithmetic.exact(source.dy(t));
     if t + 1 == source.length() {
-        let one = arithmetic.exact(Pair::real(Value::<A>::one()));
-        return arithmetic.step(arithmetic.initial(source.dlast()), one, dy);
+        return arithmetic.joined(arithmetic.initial(source.dlast()), dy);
     }
     match arriving {
         None => arithmetic.written(dy),

@@ -172,6 +172,13 @@ impl<'a, N: Told> Complex for Discs<'a, N> {
         State { value: decay.value * state.value + write.value, bound }
     }
 
+    /// Kernels may take it as a step with a decay of 1 all the same.
+    #[inline(always)]
+    fn joined(self, state: State<N>, write: Disc<N>) -> State<N> {
+        let one = self.exact(Pair::real(N::one()));
+        State { value: state.value + write.value, ..self.step(state, one, write) }
+    }
+
     #[inline(always)]
     fn read(self, state: State<N>) -> Disc<N> {
         Disc { value: state.value, error: state.bound.error }

@@ -33,7 +33,8 @@ impl<A: Complex> Token<A> {
     #[inline(always)]
     fn new(source: &impl Source<A>, t: usize, sp: Term<A>, arithmetic: A) -> Self {
         let (u, v) = source.logits(t, arithmetic);
-        let gates = token::Token::new(u, v, source.is_reset(t), sp, arithmetic.real());
+        let real = arithmetic.real();
+        let gates = token::Gates::new(u, v, source.is_reset(t), real).token(sp, real);
         let turned = |d: &token::Decay<Term<A>>| arithmetic.turned(d.a, d.r, source.a_imag());
         let a = gates.decay.as_ref().map(|decay| arithmetic.at_boundary(turned(decay)));
         Self { gates, a }

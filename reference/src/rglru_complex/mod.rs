@@ -27,15 +27,16 @@ use crate::lanes::{LANES, Lanes, widest};
 use crate::near::{Near, product};
 use crate::plan::RoundingPlan;
 use crate::rglru::arithmetic::{Arithmetic, Plain};
+use crate::rglru::output::{Output, Slot};
 use crate::rglru::projection;
-use crate::rglru::tile::{Logits, Output, Slot, TILE};
+use crate::rglru::tile::Logits;
 use crate::sheet::Sheet;
 use crate::sums::{Total, bound_of, summed};
 use crate::truth::{Bound, Bounded, Quantity, Tensors, Truth};
 use arithmetic::Complex;
 use backward::{Sums, Trace};
 use envelope::Discs;
-use tile::{Tile, merged};
+use tile::{TILE, Tile, merged};
 
 pub use forward::{Input, forward};
 pub use problem::{Gates, Inputs, Problem};
@@ -139,7 +140,7 @@ impl Sheets {
 
     fn parts(&mut self) -> Vec<Part<'_>> {
         let tokens = pairs(&mut self.y).zip(pairs(&mut self.dx));
-        let logits = self.du.slots().into_iter().zip(self.dv.slots());
+        let logits = self.du.slots(TILE).into_iter().zip(self.dv.slots(TILE));
         let states = pairs(&mut self.last).zip(pairs(&mut self.dh0));
         let parts = tokens.zip(logits).zip(states);
         parts.map(|(((y, dx), (du, dv)), (last, dh0))| Part { y, last, dx, du, dv, dh0 }).collect()
@@ -149,7 +150,7 @@ impl Sheets {
 fn pairs<D: ndarray::Dimension + ndarray::RemoveAxis>(
     [re, im]: &mut [Output<D>; 2],
 ) -> impl Iterator<Item = [Slot<'_, D::Smaller>; 2]> {
-    re.slots().into_iter().zip(im.slots()).map(|(re, im)| [re, im])
+    re.slots(TILE).into_iter().zip(im.slots(TILE)).map(|(re, im)| [re, im])
 }
 
 /// Forward and backward over a group of channels, the `group`th of its tile.

@@ -196,8 +196,8 @@ impl Problem {
 }
 
 fn check(shape: Shape, inputs: &Inputs) -> Result<(), ProblemError> {
-    shape.demand_some()?;
-    shape.demand_even()?;
+    shape.demand_some("x")?;
+    shape.demand_even("x")?;
     check_gates(shape, &inputs.gates)?;
     expect("a_param", &[shape.width / 2], &inputs.a_param)?;
     expect("a_imag", &[shape.width / 2], &inputs.a_imag)?;

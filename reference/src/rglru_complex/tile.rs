@@ -10,8 +10,12 @@ use super::problem::Problem;
 use crate::lanes::{LANES, Lanes};
 use crate::pair::Pair;
 use crate::rglru::arithmetic::Arithmetic;
-use crate::rglru::tile::{Logits, Output, TILE, load};
+use crate::rglru::output::Output;
+use crate::rglru::tile::{Logits, load};
 use crate::sheet::Sheet;
+
+/// Channels of a tile, cut into groups. A token of a tile is four cache lines: a narrower one would fetch most lines twice.
+pub(crate) const TILE: usize = 4 * LANES;
 
 /// Up to [`LANES`] neighbouring channels of one sequence; lanes beyond the last channel hold zeros.
 pub(crate) struct Tile<'a> {

@@ -123,8 +123,8 @@ impl Problem {
 }
 
 fn check(shape: Shape, inputs: &Inputs) -> Result<(), ProblemError> {
-    shape.demand_some()?;
-    shape.demand_even()?;
+    shape.demand_some("x")?;
+    shape.demand_even("x")?;
     let (modes, width) = (shape.width / 2, shape.width);
     expect("nu_log", &[modes], &inputs.nu_log)?;
     expect("theta_log", &[modes], &inputs.theta_log)?;

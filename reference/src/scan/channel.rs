@@ -14,9 +14,10 @@ pub(crate) struct Channel<C> {
     pub(crate) h0: C,
 }
 
-/// Steps in the order in which they are taken, and where they start.
+/// Steps in the order in which they are taken, and where they start. A step without a decay adds to the state as it is: the
+/// product with a complex 1 would carry what is not finite from one part to the other.
 struct Chain<C> {
-    steps: Vec<(C, C)>,
+    steps: Vec<(Option<C>, C)>,
     start: C,
 }
 
@@ -32,16 +33,17 @@ impl<C> Channel<C> {
     where
         C: Copy,
     {
-        Chain { steps: self.a.iter().copied().zip(self.w.iter().copied()).collect(), start: self.h0 }
+        let decays = self.a.iter().copied().map(Some);
+        Chain { steps: decays.zip(self.w.iter().copied()).collect(), start: self.h0 }
     }
 
-    /// The adjoint is a scan from the right: `lambda_t = conj(A_{t+1}) lambda_{t+1} + dy_t`, with a decay of 1 where the
+    /// The adjoint is a scan from the right: `lambda_t = conj(A_{t+1}) lambda_{t+1} + dy_t`, without a decay where the
     /// cotangent of the final state comes in.
     fn backward<N: Number>(&self, dy: &[C], dlast: C) -> Chain<C>
     where
         C: Cell<N>,
     {
-        let decays = std::iter::once(C::one()).chain(self.a.iter().rev().map(|a| a.conj()));
+        let decays = std::iter::once(None).chain(self.a.iter().rev().map(|a| Some(a.conj())));
         Chain { steps: decays.zip(dy.iter().rev().copied()).collect(), start: dlast }
     }
 
@@ -87,8 +89,8 @@ impl<C> Chain<C> {
         C: Cell<N>,
     {
         let mut state = self.start;
-        let next = |&(decay, write): &(C, C)| {
-            state = step(decay, state, write);
+        let next = |&(decay, write): &(Option<C>, C)| {
+            state = decay.map_or(state + write, |decay| step(decay, state, write));
             state
         };
         std::iter::once(self.start).chain(self.steps.iter().map(next)).collect()
@@ -100,8 +102,9 @@ impl<C: Cell<f64>> Chain<C> {
         let carry = C::carry(rounding, self.steps.len());
         let values = self.values();
         let (mut bound, mut growth) = (Carried::exact(self.start.size()), 0.0);
-        let next = |(&(decay, write), &before): (&(C, C), &C)| {
-            let write = exact(write.size());
+        let next = |(&(decay, write), &before): (&(Option<C>, C), &C)| {
+            // Kernels may take a step with a decay of 1 all the same.
+            let (decay, write) = (decay.unwrap_or(C::one()), exact(write.size()));
             if decay.is_zero() {
                 (bound, growth) = (Carried::written(write, carry), 0.0);
                 return bound.error;

@@ -99,9 +99,9 @@ impl Problem {
 }
 
 fn check(shape: Shape, inputs: &Inputs) -> Result<(), ProblemError> {
-    shape.demand_some()?;
+    shape.demand_some("w")?;
     if inputs.field == Field::Complex {
-        shape.demand_even()?;
+        shape.demand_even("w")?;
     }
     expect("a", &shape.tokens(), &inputs.a)?;
     if let Some(h0) = &inputs.h0 {

@@ -266,6 +266,17 @@ fn a_nan_cotangent_stops_at_the_reset_on_its_way_back() {
 }
 
 #[test]
+fn a_cotangent_of_the_final_state_that_is_not_finite_stays_in_its_half_at_the_last_token() {
+    for wild in [f64::NAN, f64::INFINITY] {
+        let mut inputs = inputs();
+        inputs.dlast[[0, 0]] = wild;
+        let dx = truth(&inputs);
+        let dx = values(&dx, Quantity::Dx);
+        assert!(!dx[[0, 5, 0]].is_finite() && dx[[0, 5, 2]].is_finite());
+    }
+}
+
+#[test]
 fn a_nan_phase_poisons_its_channel_but_no_reset_token() {
     let mut inputs = inputs();
     inputs.a_imag[0] = f64::NAN;

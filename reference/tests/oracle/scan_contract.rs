@@ -141,6 +141,17 @@ fn a_nan_cotangent_stops_at_the_zero_decay_too() {
 }
 
 #[test]
+fn a_cotangent_of_the_final_state_that_is_not_finite_stays_in_its_part_at_the_last_token() {
+    for wild in [f64::NAN, f64::INFINITY] {
+        let mut inputs = problem(Regime::Decaying, Field::Complex, 1, (1, 1, 2)).into_inputs();
+        inputs.dlast[[0, 0]] = wild;
+        let truth = solve(&Problem::new(inputs).unwrap(), &RoundingPlan::f32());
+        let dw = &truth.get(Quantity::Dw).unwrap().value;
+        assert!(!dw[[0, 0, 0]].is_finite() && dw[[0, 0, 2]].is_finite());
+    }
+}
+
+#[test]
 fn a_zero_first_decay_leaves_the_initial_state_without_gradient_but_has_one_itself() {
     let mut inputs = problem(Regime::Decaying, Field::Real, 2, (1, 4, 1)).into_inputs();
     inputs.a[[0, 0, 0]] = 0.0;
