@@ -103,6 +103,12 @@ impl Case {
         content_hash(problem, self.storage) != self.id
     }
 
+    /// Whether the initial state is given, rather than zero because it is absent.
+    #[must_use]
+    pub fn has_initial_state(&self) -> bool {
+        self.problem.tensors().iter().any(|tensor| tensor.name == "h0")
+    }
+
     /// Whether channel `channel` discards its state at a token: at a reset, or where the decay of a scan is 0.
     #[must_use]
     pub fn discards(&self, batch: usize, token: usize, channel: usize) -> bool {

@@ -20,6 +20,8 @@ pub struct Record {
     pub case_id: String,
     /// What to replay.
     pub origin: String,
+    /// The command line that does it.
+    pub again: String,
     /// Regime, `golden` or `file`.
     pub regime: &'static str,
     /// B, L, W.
@@ -84,6 +86,7 @@ pub fn examine_known(known: &mut Known<'_>, executor: &dyn Executor, ledger: &Le
         executor: executor.place(),
         case_id: case.id.clone(),
         origin: case.origin.to_string(),
+        again: executor.again(&case.origin.to_string()),
         regime: case.origin.regime_name(),
         shape: case.problem.shape().tokens(),
         storage: case.storage.name(),

@@ -22,8 +22,8 @@ pub enum Verdict {
 /// One tensor against the truth.
 #[derive(Clone, Debug, Serialize)]
 pub struct TensorRecord {
-    /// Symbol of the mathematics.
-    pub tensor: &'static str,
+    /// Symbol of the mathematics, or its name in the file that it comes from.
+    pub tensor: String,
     /// Type in which it was stored.
     pub storage: &'static str,
     /// Its figures.
@@ -36,6 +36,9 @@ pub struct TensorRecord {
     pub bits: String,
     /// How the error runs along time in the worst channel, where it is beyond the envelope.
     pub profile: Option<Profile>,
+    /// Name and place of the worst element.
+    #[serde(skip)]
+    pub worst_element: String,
     /// Which quantity it is.
     #[serde(skip)]
     pub quantity: Quantity,
@@ -104,12 +107,13 @@ fn compare(
     truth: &Truth,
     rule: &Rule,
 ) -> Result<TensorRecord, String> {
-    let name = quantity.name();
+    let symbol = quantity.name();
     let expected =
-        truth.get(quantity).ok_or_else(|| format!("{name}: the oracle has no such tensor here"))?;
+        truth.get(quantity).ok_or_else(|| format!("{symbol}: the oracle has no such tensor here"))?;
     let output = outputs.iter().find(|o| o.quantity == quantity).ok_or_else(|| {
-        format!("{name}: expected a tensor of shape {:?}, found none", expected.value.shape())
+        format!("{symbol}: expected a tensor of shape {:?}, found none", expected.value.shape())
     })?;
+    let name = output.name();
     let computed = &output.computed;
     if computed.shape != expected.value.shape() || computed.values.len() != expected.value.len() {
         return Err(format!(
@@ -131,6 +135,7 @@ fn compare(
         profile(computed, &held, (*worst.index.first()?, channel), is_adjoint(quantity))
     });
     Ok(TensorRecord {
+        worst_element: measure.worst.as_ref().map_or_else(String::new, |worst| output.element(&worst.index)),
         tensor: name,
         storage: computed.storage.name(),
         measure,
@@ -157,9 +162,8 @@ pub fn ratio_text(ratio: f64) -> String {
 fn beyond_limit(record: &TensorRecord) -> Option<String> {
     let worst = record.measure.worst.as_ref().filter(|_| !record.conforms())?;
     Some(format!(
-        "{}{:?}: got {:e}, truth {:e}, envelope {:.3e}: ratio {} over the limit {:.3}; {} of {} elements beyond their envelope",
-        record.tensor,
-        worst.index,
+        "{}: got {:e}, truth {:e}, envelope {:.3e}: ratio {} over the limit {:.3}; {} of {} elements beyond their envelope",
+        record.worst_element,
         worst.got,
         worst.truth,
         worst.envelope,

@@ -10,6 +10,7 @@ use plumbline_conformance::cli;
 use plumbline_conformance::storage::Storage;
 use plumbline_conformance::strategy::Spec;
 use plumbline_fixtures::{Kind, Tensor, TensorFile, problem_to_file, root};
+use plumbline_reference::Quantity;
 use proptest::prelude::*;
 
 struct Done {
@@ -80,8 +81,8 @@ fn check_accepts_the_golden_outputs_and_refuses_changed_ones() {
     outputs.write(&path).unwrap();
     let done = check(&path);
     assert_eq!(done.code, 1, "{}{}", done.out, done.err);
-    assert!(done.out.contains("dbr BEYOND"), "{}", done.out);
-    assert!(done.out.contains("dbi within"), "{}", done.out);
+    assert!(done.out.contains("da_gate_b BEYOND"), "{}", done.out);
+    assert!(done.out.contains("dinput_gate_b within"), "{}", done.out);
 }
 
 #[test]
@@ -105,7 +106,7 @@ fn a_wrong_shape_is_named_with_expected_and_found() {
     let case = golden("rglru_v01_init_first");
     let done = plumbline(&["check", "--case", &case, "--actual", path.to_str().unwrap()]);
     assert_eq!(done.code, 1);
-    assert!(done.out.contains("last: expected shape [1, 8], found [8, 1]"), "{}", done.out);
+    assert!(done.out.contains("last_h: expected shape [1, 8], found [8, 1]"), "{}", done.out);
 }
 
 #[test]
@@ -216,16 +217,67 @@ fn oracle_and_check_take_every_kind() {
         assert!(!done.out.contains("not judged:"), "{}", done.out);
 
         let changed = *names.last().unwrap();
-        let quantity = kind.quantity_of(changed).unwrap().name();
         let tensor = truth.require(changed).unwrap();
         let values: Vec<f64> = tensor.values().iter().map(|value| value * 1.01).collect();
         let values = ndarray::ArrayD::from_shape_vec(tensor.shape(), values).unwrap();
         truth.insert(changed, Tensor::from_f64(&values));
         let done = check(&truth);
         assert_eq!(done.code, 1, "{}{}", done.out, done.err);
-        assert!(done.out.contains(&format!("{quantity} BEYOND")), "{}", done.out);
-        assert!(done.out.contains("y within"), "{}", done.out);
+        assert!(done.out.contains(&format!("{changed} BEYOND")), "{}", done.out);
+        let y: Vec<_> = kind.names_of(Quantity::Y).unwrap().iter().collect();
+        assert!(done.out.contains(&format!("{} within", y.join("/"))), "{}", done.out);
     }
+}
+
+/// The line that a failure gives reproduces it, whatever the options and the file's name.
+#[test]
+fn a_failed_check_says_how_to_run_it_again() {
+    let name = "samu_v05_init_first_h0";
+    let (_folder, path) = scratch("it's out.safetensors");
+    let mut outputs = outputs_of(name);
+    let half = outputs.require("dh0_im").unwrap();
+    let mut values = ndarray::ArrayD::from_shape_vec(half.shape(), half.values()).unwrap();
+    values[[0, 1]] += 1.0;
+    outputs.insert("dh0_im", Tensor::from_f64(&values));
+    outputs.write(&path).unwrap();
+    let path = path.to_str().unwrap();
+    let done = plumbline(&["check", "--case", &golden(name), "--actual", path, "--plan", "bf16"]);
+    assert_eq!(done.code, 1, "{}{}", done.out, done.err);
+    assert!(done.out.contains("dh0_im[0, 1]: got"), "{}", done.out);
+    let line = done.out.lines().find_map(|line| line.strip_prefix("  replay  ")).unwrap();
+    let script = format!("printf '%s\\n' {line}");
+    let words = std::process::Command::new("sh").args(["-c", &script]).output().unwrap();
+    let words = String::from_utf8(words.stdout).unwrap();
+    let again = plumbline(&words.lines().skip(1).collect::<Vec<_>>());
+    assert_eq!((again.code, again.out), (1, done.out));
+}
+
+#[test]
+fn missing_outputs_count_if_all_are_demanded() {
+    let (_folder, path) = scratch("out.safetensors");
+    let mut outputs = outputs_of("rglru_v01_init_first");
+    let (case, path) = (golden("rglru_v01_init_first"), path.to_str().unwrap());
+    let check = |outputs: &TensorFile| {
+        outputs.write(path).unwrap();
+        plumbline(&["check", "--case", &case, "--actual", path, "--all"])
+    };
+    let done = check(&outputs);
+    assert_eq!(done.code, 0, "{}", done.err);
+    outputs.remove("last_h");
+    let done = check(&outputs);
+    assert_eq!(done.code, 4, "{}", done.out);
+    assert!(done.err.contains("expected every output, 1 of them missing: last_h"), "{}", done.err);
+}
+
+#[test]
+fn what_is_no_file_is_refused_before_it_is_read() {
+    let case = golden("rglru_v01_init_first");
+    let done = plumbline(&["check", "--case", &case, "--actual", "/dev/null"]);
+    assert_eq!(done.code, 2);
+    assert!(done.err.contains("/dev/null: expected a regular file, found a device"), "{}", done.err);
+    let (folder, _) = scratch("x");
+    let done = plumbline(&["oracle", "--case", folder.path().to_str().unwrap(), "--out", "unused"]);
+    assert!(done.err.contains("expected a regular file, found a directory"), "{}", done.err);
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use plumbline_fixtures::{Kind, TensorFile};
+use plumbline_reference::Quantity;
 
 use super::gate::ending;
 use super::input::{self, Plan};
@@ -17,7 +18,8 @@ use crate::report::{failure_text, verdict_table};
 /// Judges a file of outputs that your own program computed from a case file.
 ///
 /// The outputs have the golden names (y, last_h, dx_direct, dx_total, dinput_gate_logits, da_gate_logits, da_param,
-/// dh0, ...; of complex states last_re, last_im, ...) and are judged in the type in which they are stored; those that are missing are listed.
+/// dh0, ...; of complex states last_re, last_im, ...) and are judged in the type in which they are stored; those that are missing are
+/// listed, and with --all they make the exit code 4.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example: plumbline check --case case.safetensors --actual out.safetensors --plan bf16"
@@ -37,15 +39,22 @@ pub(super) struct Check {
     /// rglru_complex_logits, samu, scan or scan_complex.
     #[arg(long)]
     kind: Option<Kind>,
+    /// Demand every output: one that is missing is not judged, and the exit code 4.
+    #[arg(long)]
+    all: bool,
 }
 
 impl Check {
     pub(super) fn run(&self, out: &mut dyn Write) -> Result<Ending, CliError> {
         let (kind, problem) = input::read(&self.case, self.kind)?;
         let actual = TensorFile::read(&self.actual)?;
-        let executor = FileExecutor::new(&actual, kind, self.plan.storage(), self.plan.rounding())?;
+        let (storage, rounding) = (self.plan.storage(), self.plan.rounding());
+        let executor = FileExecutor::new(&actual, kind, storage, rounding, self.options(kind))?;
         let case = input::case(&self.case, &problem, self.plan, out)?;
-        let names = kind.output_names().into_iter();
+        // Nobody has to have the gradient of an initial state that is not there.
+        let asked = |quantity: Quantity| quantity != Quantity::Dh0 || case.has_initial_state();
+        let names = kind.outputs().iter().filter(|(quantity, _)| asked(*quantity));
+        let names = names.flat_map(|(_, names)| names.iter());
         let missing: Vec<&str> = names.filter(|name| !actual.contains(name)).collect();
         if !missing.is_empty() {
             writeln!(out, "not in {}, not judged: {}", self.actual.display(), missing.join(", "))?;
@@ -55,6 +64,19 @@ impl Check {
         if record.deviates() {
             write!(out, "\n{}", failure_text(&record, &case, executor.subject()))?;
         }
-        Ok(ending(&[record]))
+        match ending(&[record]) {
+            Ending::Conforms if self.all && !missing.is_empty() => Ok(Ending::NotJudged(format!(
+                "expected every output, {} of them missing: {}",
+                missing.len(),
+                missing.join(", ")
+            ))),
+            ending => Ok(ending),
+        }
+    }
+
+    /// What the verdict depends on besides the files.
+    fn options(&self, kind: Kind) -> String {
+        let all = if self.all { " --all" } else { "" };
+        format!(" --plan {} --kind {}{all}", self.plan.name(), kind.name())
     }
 }

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
+use clap::ValueEnum;
 use plumbline_fixtures::{Kind, TensorFile, problem_from_file};
 use plumbline_reference::{Problem, RoundingPlan};
 
@@ -24,6 +25,11 @@ pub(super) enum Plan {
 }
 
 impl Plan {
+    /// As the command line calls it.
+    pub(super) fn name(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+    }
+
     pub(super) const fn storage(self) -> Storage {
         match self {
             Self::F32 | Self::F32Fast => Storage::F32,

@@ -79,9 +79,9 @@ impl Record_ {
         let mut ledger = Ledger { recording, ..Ledger::default() };
         for record in records {
             for tensor in &record.tensors {
-                ledger.note(&record.kernel, tensor.tensor, record.regime, tensor.measure.ratio);
+                ledger.note(&record.kernel, &tensor.tensor, record.regime, tensor.measure.ratio);
                 for kernel in narrow_siblings(record, tensor) {
-                    ledger.note(kernel, tensor.tensor, record.regime, tensor.measure.ratio);
+                    ledger.note(kernel, &tensor.tensor, record.regime, tensor.measure.ratio);
                 }
             }
         }

@@ -1,10 +1,10 @@
 //! Numbers that somebody else computed and wrote to a file of tensors under the golden names.
 
 use ndarray::ArrayD;
-use plumbline_fixtures::{Dtype, FixtureError, Kind, TensorFile};
+use plumbline_fixtures::{Dtype, FixtureError, Kind, Names, TensorFile};
 use plumbline_reference::{Quantity, RoundingPlan};
 
-use super::{Executor, Outcome, Output, Subject};
+use super::{Executor, Outcome, Output, Subject, quoted};
 use crate::case::Case;
 use crate::measure::Computed;
 use crate::storage::Storage;
@@ -13,10 +13,12 @@ use crate::storage::Storage;
 pub struct FileExecutor {
     subject: Subject,
     outputs: Vec<Output>,
+    options: String,
 }
 
 impl FileExecutor {
-    /// Takes the outputs of a kind of case from a file; inputs that stand beside them are left alone.
+    /// Takes the outputs of a kind of case from a file; inputs that stand beside them are left alone. `options` are those of
+    /// the command line that judge it the same way.
     ///
     /// # Errors
     /// If the file holds a tensor that no case of the kind has, one of them is not of a float type, or half of a complex
@@ -26,15 +28,17 @@ impl FileExecutor {
         kind: Kind,
         storage: Storage,
         plan: RoundingPlan,
+        options: String,
     ) -> Result<Self, FixtureError> {
         demand_known(file, kind)?;
         let mut outputs = Vec::new();
         for &(quantity, names) in kind.outputs() {
-            outputs.extend(file.get_as(names)?.map(|(dtype, values)| output(quantity, dtype, &values)));
+            outputs
+                .extend(file.get_as(names)?.map(|(dtype, values)| output(quantity, names, dtype, &values)));
         }
         let quantities = outputs.iter().map(|o| o.quantity).collect();
         let name = file.name().to_owned();
-        Ok(Self { subject: Subject { name, kind, storage, plan, quantities }, outputs })
+        Ok(Self { subject: Subject { name, kind, storage, plan, quantities }, outputs, options })
     }
 }
 
@@ -47,7 +51,7 @@ fn demand_known(file: &TensorFile, kind: Kind) -> Result<(), FixtureError> {
     file.demand_only(&known)
 }
 
-fn output(quantity: Quantity, dtype: Dtype, values: &ArrayD<f64>) -> Output {
+fn output(quantity: Quantity, names: Names, dtype: Dtype, values: &ArrayD<f64>) -> Output {
     let storage = match dtype {
         Dtype::F32 => Storage::F32,
         Dtype::Bf16 => Storage::Bf16,
@@ -57,12 +61,17 @@ fn output(quantity: Quantity, dtype: Dtype, values: &ArrayD<f64>) -> Output {
     };
     let computed =
         Computed { storage, shape: values.shape().to_vec(), values: values.iter().copied().collect() };
-    Output { quantity, computed, unwritten: None }
+    Output { quantity, computed, unwritten: None, names: Some(names) }
 }
 
 impl Executor for FileExecutor {
     fn place(&self) -> String {
         "file".to_owned()
+    }
+
+    fn again(&self, origin: &str) -> String {
+        let [case, actual] = [origin, &self.subject.name].map(quoted);
+        format!("plumbline check --case {case} --actual {actual}{}", self.options)
     }
 
     fn subject(&self) -> &Subject {

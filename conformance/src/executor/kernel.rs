@@ -78,6 +78,7 @@ fn output(quantity: Quantity, case: &Case, buffer: &Buffer) -> Output {
             values: buffer.bits().into_iter().map(widen).collect(),
         },
         unwritten: buffer.first_unwritten(),
+        names: None,
     }
 }
 

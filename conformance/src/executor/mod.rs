@@ -13,7 +13,7 @@ pub use oracle::RoundedOracle;
 pub use saboteur::{Saboteur, saboteurs};
 pub use virtual_device::{VirtualError, VirtualExecutor};
 
-use plumbline_fixtures::Kind;
+use plumbline_fixtures::{Kind, Names};
 use plumbline_gpu::catalog::{Family, Kernel, Pass};
 use plumbline_reference::{Quantity, RoundingPlan};
 
@@ -31,6 +31,33 @@ pub struct Output {
     pub computed: Computed,
     /// First element that was never written, if any.
     pub unwritten: Option<usize>,
+    /// How it is called in the file that it comes from; the symbol of the mathematics names any other.
+    pub names: Option<Names>,
+}
+
+impl Output {
+    /// What people call it.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let of_file = |names: Names| names.iter().collect::<Vec<_>>().join("/");
+        self.names.map_or_else(|| self.quantity.name().to_owned(), of_file)
+    }
+
+    /// What people call one element of it: half a complex tensor has its own name, and its own last index.
+    #[must_use]
+    pub fn element(&self, index: &[usize]) -> String {
+        let Some(Names::Planes(re, im)) = self.names else { return format!("{}{index:?}", self.name()) };
+        let half = self.computed.shape.last().map_or(0, |width| width / 2);
+        let mut index = index.to_vec();
+        let name = match index.last_mut() {
+            Some(last) if *last >= half => {
+                *last -= half;
+                im
+            }
+            _ => re,
+        };
+        format!("{name}{index:?}")
+    }
 }
 
 /// How an execution ended.
@@ -94,6 +121,15 @@ pub trait Executor: Sync {
     fn subject(&self) -> &Subject;
     /// Runs one case.
     fn run(&self, case: &Case) -> Outcome;
+    /// The command line that runs a case again.
+    fn again(&self, origin: &str) -> String {
+        format!("plumbline replay {} --kernel {}", quoted(origin), self.subject().name)
+    }
+}
+
+/// An argument as a POSIX shell reads it back.
+fn quoted(argument: &str) -> String {
+    format!("'{}'", argument.replace('\'', r"'\''"))
 }
 
 /// Whether a quantity has one element for every token and channel.

@@ -33,7 +33,7 @@ pub(super) fn output(
         shape: values.shape().to_vec(),
         values: values.iter().map(|&v| store(storage, v)).collect(),
     };
-    Output { quantity, computed, unwritten: None }
+    Output { quantity, computed, unwritten: None, names: None }
 }
 
 /// The oracle's own values, rounded to where they are stored: the best kernel there can be.

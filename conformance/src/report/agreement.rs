@@ -60,7 +60,7 @@ fn compare(agreement: &mut Agreement, a: &Record, b: &Record) {
         if one.bits == two.bits {
             agreement.equal += 1;
         } else if agreement.first_difference.is_none() {
-            agreement.first_difference = Some((b.origin.clone(), two.tensor));
+            agreement.first_difference = Some((b.origin.clone(), two.quantity.name()));
         }
     }
 }

@@ -40,12 +40,7 @@ pub fn failure_text(record: &Record, case: &Case, subject: &Subject) -> String {
     if let Some((tensor, worst)) = first.and_then(|t| Some((t, t.measure.worst.as_ref()?))) {
         describe(&mut text, tensor, worst, case, subject);
     }
-    let replay = if record.executor == "file" {
-        format!("check --case '{}' --actual '{}'", record.origin, record.kernel)
-    } else {
-        format!("replay '{}' --kernel {}", record.origin, record.kernel)
-    };
-    let _ = writeln!(text, "  replay  plumbline {replay}");
+    let _ = writeln!(text, "  replay  {}", record.again);
     text
 }
 
@@ -92,7 +87,7 @@ fn suspect(record: &Record) -> Option<&'static str> {
 }
 
 fn describe(text: &mut String, tensor: &TensorRecord, worst: &Worst, case: &Case, subject: &Subject) {
-    let _ = writeln!(text, "  worst   {}{:?}: ratio {}", tensor.tensor, worst.index, ratio_text(worst.ratio));
+    let _ = writeln!(text, "  worst   {}: ratio {}", tensor.worst_element, ratio_text(worst.ratio));
     if let Some(profile) = &tensor.profile {
         let _ = writeln!(
             text,

@@ -60,13 +60,19 @@ struct Row {
     probabilistic: bool,
 }
 
-type Rows<'a> = BTreeMap<(usize, &'a str, &'a str, usize), (&'static str, Row)>;
+type Rows<'a> = BTreeMap<(usize, &'a str, &'a str, usize), (&'a str, Row)>;
 
 /// The table and the counts, as printed by `gate`.
 #[must_use]
 pub fn verdict_table(records: &[Record]) -> String {
+    let rows = rows(records);
+    let longest = |names: &mut dyn Iterator<Item = &str>, least: usize| {
+        names.map(|name| name.chars().count()).fold(least, usize::max)
+    };
+    let first = longest(&mut rows.keys().map(|(_, kernel, ..)| *kernel), 28);
+    let third = longest(&mut rows.values().map(|(tensor, _)| *tensor), 9);
     let mut text = format!(
-        "{:<28} {:<10} {:<9} {:>6} {:>10} {:>8}  {:>9} {:<10} {:>9} {:>9} {:>7}\n",
+        "{:<first$} {:<10} {:<third$} {:>6} {:>10} {:>8}  {:>9} {:<10} {:>9} {:>9} {:>7}\n",
         "kernel",
         "device",
         "tensor",
@@ -79,12 +85,12 @@ pub fn verdict_table(records: &[Record]) -> String {
         "max/max",
         "ULP"
     );
-    for ((_, kernel, executor, _), (tensor, row)) in &rows(records) {
+    for ((_, kernel, executor, _), (tensor, row)) in &rows {
         let device = executor.split_whitespace().next().unwrap_or(executor);
         let mark = if row.deviating > 0 { "DEVIATES" } else { "" };
         let bound = if row.probabilistic { "p" } else { " " };
         let line = format!(
-            "{kernel:<28} {device:<10} {tensor:<9} {:>6} {:>10} {:>8}{bound} {:>9} {:<10} {:>9.2e} {:>9.2e} {:>7} {mark}",
+            "{kernel:<first$} {device:<10} {tensor:<third$} {:>6} {:>10} {:>8}{bound} {:>9} {:<10} {:>9.2e} {:>9.2e} {:>7} {mark}",
             row.cases,
             row.elements,
             ratio_text(row.ratio),
@@ -126,8 +132,9 @@ fn rows(records: &[Record]) -> Rows<'_> {
             order.len() - 1
         });
         for (i, tensor) in record.tensors.iter().enumerate() {
-            let (_, row) =
-                rows.entry((place, key.0, key.1, i)).or_insert_with(|| (tensor.tensor, Row::default()));
+            let (_, row) = rows
+                .entry((place, key.0, key.1, i))
+                .or_insert_with(|| (tensor.tensor.as_str(), Row::default()));
             let m = &tensor.measure;
             row.cases += 1;
             row.elements += m.elements - m.unbounded;
