@@ -270,6 +270,24 @@ fn missing_outputs_count_if_all_are_demanded() {
 }
 
 #[test]
+fn outputs_of_another_case_are_no_outputs_of_this_one() {
+    let (case, other) = (golden("rglru_v01_init_first"), golden("rglru_v07_init_every"));
+    let done = plumbline(&["check", "--case", &case, "--actual", &case]);
+    assert_eq!(done.code, 0, "{}", done.err);
+    let done = plumbline(&["check", "--case", &case, "--actual", &other]);
+    assert_eq!(done.code, 2, "{}", done.out);
+    assert!(done.err.contains("tensor `x`: expected"), "{}", done.err);
+    assert!(done.err.contains("are these outputs of another case?"), "{}", done.err);
+}
+
+#[test]
+fn a_record_that_could_not_be_written_costs_no_run() {
+    let done = plumbline(&["gate", "--json", "/nonexistent/run.json"]);
+    assert_eq!((done.code, done.out.as_str()), (2, ""));
+    assert!(done.err.contains("/nonexistent/run.json: expected a folder `/nonexistent`"), "{}", done.err);
+}
+
+#[test]
 fn what_is_no_file_is_refused_before_it_is_read() {
     let case = golden("rglru_v01_init_first");
     let done = plumbline(&["check", "--case", &case, "--actual", "/dev/null"]);

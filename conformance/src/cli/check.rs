@@ -4,14 +4,14 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use plumbline_fixtures::{Kind, TensorFile};
+use plumbline_fixtures::{Kind, Tensor, TensorFile, unravel};
 use plumbline_reference::Quantity;
 
 use super::gate::ending;
 use super::input::{self, Plan};
 use super::{CliError, Ending};
 use crate::examine::examine;
-use crate::executor::{Executor, FileExecutor};
+use crate::executor::{Executor, FileExecutor, storage_of};
 use crate::ledger::Ledger;
 use crate::report::{failure_text, verdict_table};
 
@@ -48,6 +48,7 @@ impl Check {
     pub(super) fn run(&self, out: &mut dyn Write) -> Result<Ending, CliError> {
         let (kind, problem) = input::read(&self.case, self.kind)?;
         let actual = TensorFile::read(&self.actual)?;
+        self.demand_same_inputs(kind, &actual)?;
         let (storage, rounding) = (self.plan.storage(), self.plan.rounding());
         let executor = FileExecutor::new(&actual, kind, storage, rounding, self.options(kind))?;
         let case = input::case(&self.case, &problem, self.plan, out)?;
@@ -74,9 +75,41 @@ impl Check {
         }
     }
 
+    /// Inputs that stand beside the outputs are those of the case, or the outputs belong to another one.
+    fn demand_same_inputs(&self, kind: Kind, actual: &TensorFile) -> Result<(), CliError> {
+        let mut names = [kind.required(), kind.optional()].concat();
+        names.retain(|name| actual.contains(name));
+        if names.is_empty() {
+            return Ok(());
+        }
+        let case = TensorFile::read(&self.case)?;
+        for name in names {
+            let (Some(given), Some(found)) = (case.get(name), actual.get(name)) else { continue };
+            if let Some(message) = difference(given, found) {
+                let message = format!("tensor `{name}`: {message}; are these outputs of another case?");
+                return Err(CliError::File { file: self.actual.clone(), message });
+            }
+        }
+        Ok(())
+    }
+
     /// What the verdict depends on besides the files.
     fn options(&self, kind: Kind) -> String {
         let all = if self.all { " --all" } else { "" };
         format!(" --plan {} --kind {}{all}", self.plan.name(), kind.name())
     }
+}
+
+/// Where a tensor first differs from the case's, whose numbers may have been rounded to the type in which it is stored.
+fn difference(given: &Tensor, found: &Tensor) -> Option<String> {
+    if given.shape() != found.shape() {
+        return Some(format!("expected the case's shape {:?}, found {:?}", given.shape(), found.shape()));
+    }
+    let (storage, shape) = (storage_of(found.dtype()), given.shape());
+    let (given, found) = (given.values(), found.values());
+    let alike = |one: f64, two: f64| one == two || one.is_nan() && two.is_nan();
+    let differs = |i: &usize| !alike(storage.nearest(given[*i]), found[*i]);
+    let first = (0..found.len()).find(differs)?;
+    let (index, given, found) = (unravel(first, shape), given[first], found[first]);
+    Some(format!("expected {given:e} at {index:?} as in the case, found {found:e}"))
 }

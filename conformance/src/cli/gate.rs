@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -55,6 +55,16 @@ pub(super) fn cases(text: &str, least: usize) -> Result<usize, String> {
     text.parse().ok().filter(|n| (least..=MOST).contains(n)).ok_or_else(wrong)
 }
 
+/// Before the run, whose records would be lost after it.
+fn demand_folder(path: &Path) -> Result<(), CliError> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if folder.is_dir() {
+        return Ok(());
+    }
+    let message = format!("expected a folder `{}` to write it to, found none", folder.display());
+    Err(CliError::File { file: path.to_owned(), message })
+}
+
 fn regime(text: &str) -> Result<Regime, String> {
     // Every kernel of the catalogue takes cases of this kind.
     let regimes = Regime::of(Kind::RglruLogits);
@@ -66,6 +76,7 @@ fn regime(text: &str) -> Result<Regime, String> {
 
 impl Gate {
     pub(super) fn run(&self, out: &mut dyn Write) -> Result<Ending, CliError> {
+        self.json.as_deref().map_or(Ok(()), demand_folder)?;
         let kernels = select::kernels(&self.kernels)?;
         let selection = select::executors(&kernels, self.device)?;
         let ledger = Ledger::virtual_device()?;
@@ -92,7 +103,7 @@ impl Gate {
 
     fn write(
         &self,
-        path: &std::path::Path,
+        path: &Path,
         kernels: &[&Kernel],
         selection: &Selection,
         records: &[Record],

@@ -51,16 +51,22 @@ fn demand_known(file: &TensorFile, kind: Kind) -> Result<(), FixtureError> {
     file.demand_only(&known)
 }
 
-fn output(quantity: Quantity, names: Names, dtype: Dtype, values: &ArrayD<f64>) -> Output {
-    let storage = match dtype {
+/// How the numbers of a type are rounded; integers are not.
+pub(crate) fn storage_of(dtype: Dtype) -> Storage {
+    match dtype {
         Dtype::F32 => Storage::F32,
         Dtype::Bf16 => Storage::Bf16,
         Dtype::F16 => Storage::F16,
-        // Integers were refused when the tensor was read.
         Dtype::F64 | Dtype::I32 | Dtype::I64 => Storage::F64,
+    }
+}
+
+fn output(quantity: Quantity, names: Names, dtype: Dtype, values: &ArrayD<f64>) -> Output {
+    let computed = Computed {
+        storage: storage_of(dtype),
+        shape: values.shape().to_vec(),
+        values: values.iter().copied().collect(),
     };
-    let computed =
-        Computed { storage, shape: values.shape().to_vec(), values: values.iter().copied().collect() };
     Output { quantity, computed, unwritten: None, names: Some(names) }
 }
 

@@ -9,6 +9,7 @@ mod virtual_device;
 
 pub use cuda::{CudaExecutor, SharedDevice, open_device};
 pub use file::FileExecutor;
+pub(crate) use file::storage_of;
 pub use oracle::RoundedOracle;
 pub use saboteur::{Saboteur, saboteurs};
 pub use virtual_device::{VirtualError, VirtualExecutor};

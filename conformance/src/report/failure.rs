@@ -125,6 +125,10 @@ fn budget(tensor: &TensorRecord, worst: &Worst, case: &Case, subject: &Subject) 
     if shares.is_empty() {
         return "no stage may leave an error there".to_owned();
     }
+    if worst.envelope.is_infinite() {
+        let endless = shares.iter().filter(|s| s.envelope.is_infinite()).map(|s| s.stage);
+        return format!("none: the envelope there is infinite ({})", endless.collect::<Vec<_>>().join(", "));
+    }
     let parts: Vec<String> = shares
         .iter()
         .take(4)
