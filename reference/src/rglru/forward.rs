@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::arithmetic::{Arithmetic, Plain};
 use super::problem::{Gates, Problem};
 use super::token::{self, Token};
-use crate::number::Number;
+use crate::number::{Number, Outputs};
 use crate::shape::Shape;
 
 /// One channel, or several side by side, of one sequence.
@@ -102,15 +102,6 @@ pub enum Input {
     AParam,
     /// Initial state, `[B, W]`; not asked for if there is none.
     H0,
-}
-
-/// What a forward pass gives, row-major.
-#[derive(Clone, Debug)]
-pub struct Outputs<N> {
-    /// Output `y`, `[B, L, W]`.
-    pub y: Vec<N>,
-    /// Final state, `[B, W]`.
-    pub last: Vec<N>,
 }
 
 /// The forward pass over any numbers. `lift` makes the number for an element of an input tensor, by its row-major index:

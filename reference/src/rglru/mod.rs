@@ -38,7 +38,7 @@ use output::Output;
 use solver::{Part, Scratch, forward_tile};
 use tile::{Logits, Reader, Tile};
 
-pub use forward::{Input, Outputs, forward};
+pub use forward::{Input, forward};
 pub use problem::{Gates, Inputs, Problem};
 
 /// The true value of every output and gradient, with the envelope of a kernel that rounds as `plan` says.
