@@ -103,6 +103,17 @@ impl Case {
         content_hash(problem, self.storage) != self.id
     }
 
+    /// `B`, `L` and `W` as whoever made the case counts channels: the word of a generated complex scan has both parts in
+    /// its `W`, a file has `W` of each.
+    #[must_use]
+    pub fn extents(&self) -> [usize; 3] {
+        let shape = self.problem.shape();
+        match self.origin {
+            Origin::File(_) => Kind::of(&self.problem).extents(shape),
+            Origin::Generated(_) | Origin::Golden(_) => shape.tokens(),
+        }
+    }
+
     /// Whether the initial state is given, rather than zero because it is absent.
     #[must_use]
     pub fn has_initial_state(&self) -> bool {

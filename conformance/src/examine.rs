@@ -24,7 +24,7 @@ pub struct Record {
     pub again: String,
     /// Regime, `golden` or `file`.
     pub regime: &'static str,
-    /// B, L, W.
+    /// B, L, W, see [`Case::extents`].
     pub shape: [usize; 3],
     /// Type of the large tensors.
     pub storage: &'static str,
@@ -88,7 +88,7 @@ pub fn examine_known(known: &mut Known<'_>, executor: &dyn Executor, ledger: &Le
         origin: case.origin.to_string(),
         again: executor.again(&case.origin.to_string()),
         regime: case.origin.regime_name(),
-        shape: case.problem.shape().tokens(),
+        shape: case.extents(),
         storage: case.storage.name(),
         verdict: judgement.verdict,
         tensors: judgement.tensors,

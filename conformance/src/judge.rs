@@ -118,8 +118,8 @@ fn compare(
     if computed.shape != expected.value.shape() || computed.values.len() != expected.value.len() {
         return Err(format!(
             "{name}: expected shape {:?}, found {:?}",
-            expected.value.shape(),
-            computed.shape
+            output.shape(expected.value.shape()),
+            output.shape(&computed.shape)
         ));
     }
     if let Some(element) = output.unwritten {

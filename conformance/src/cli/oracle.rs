@@ -62,7 +62,7 @@ impl Oracle {
             file.insert_as(names, "envelope.", &bounded.envelope.view());
         }
         file.write(&self.out)?;
-        let [b, l, w] = problem.shape().tokens();
+        let [b, l, w] = kind.extents(problem.shape());
         let masks = match truth.undecided() {
             0 => String::new(),
             undecided => format!(", {undecided} undecided ReLU masks"),
@@ -71,6 +71,7 @@ impl Oracle {
         writeln!(out, "{kind}, B {b}, L {l}, W {w}: {tensors} tensors to {path}{masks}")?;
         Ok(Ending::Conforms)
     }
+
     /// The case file holds inputs that no run can give back.
     fn keep_the_case(&self) -> Result<(), CliError> {
         let same = match (self.case.canonicalize(), self.out.canonicalize()) {

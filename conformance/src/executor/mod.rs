@@ -44,6 +44,16 @@ impl Output {
         self.names.map_or_else(|| self.quantity.name().to_owned(), of_file)
     }
 
+    /// A shape of it as people see it: each half of a complex tensor has half the last axis.
+    #[must_use]
+    pub fn shape(&self, whole: &[usize]) -> Vec<usize> {
+        let mut shape = whole.to_vec();
+        if let (Some(Names::Planes(..)), Some(last)) = (self.names, shape.last_mut()) {
+            *last /= 2;
+        }
+        shape
+    }
+
     /// What people call one element of it: half a complex tensor has its own name, and its own last index.
     #[must_use]
     pub fn element(&self, index: &[usize]) -> String {

@@ -1,0 +1,50 @@
+//! Case files and files of outputs as users make them: what is said of their shapes, kinds and types.
+
+#![allow(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+
+mod support;
+
+use ndarray::ArrayD;
+use plumbline_fixtures::{Kind, Tensor, TensorFile};
+use support::{case_of, plumbline};
+
+/// What `oracle` writes for a case.
+fn truth_of(case: &str, out: &str) -> TensorFile {
+    let done = plumbline(&["oracle", "--case", case, "--out", out]);
+    assert_eq!(done.code, 0, "{}", done.err);
+    TensorFile::read(out).unwrap()
+}
+
+#[test]
+fn a_complex_scan_has_the_width_of_its_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let case = case_of(Kind::ScanComplex, folder.path());
+    let (case, out) = (case.to_str().unwrap(), folder.path().join("out.safetensors"));
+    let out = out.to_str().unwrap();
+    let mut truth = truth_of(case, out);
+    assert_eq!(truth.require("y_re").unwrap().shape(), [2, 19, 3]);
+    for half in ["last_re", "last_im"] {
+        truth.insert(half, Tensor::from_f64(&ArrayD::<f64>::zeros(vec![2, 4])));
+    }
+    truth.write(out).unwrap();
+    let done = plumbline(&["check", "--case", case, "--actual", out]);
+    assert_eq!(done.code, 1, "{}", done.err);
+    assert!(done.out.contains("B 2, L 19, W 3, f32)"), "{}", done.out);
+    assert!(done.out.contains("last_re/last_im: expected shape [2, 3], found [2, 4]"), "{}", done.out);
+}
+
+#[test]
+fn an_empty_complex_scan_is_refused_under_the_names_of_its_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("empty.safetensors");
+    let mut file = TensorFile::new("empty");
+    for name in Kind::ScanComplex.required() {
+        let shape = if name.starts_with("dlast") { vec![0, 3] } else { vec![0, 2, 3] };
+        file.insert(name, Tensor::from_f64(&ArrayD::<f64>::zeros(shape)));
+    }
+    file.write(&path).unwrap();
+    let done = plumbline(&["oracle", "--case", path.to_str().unwrap(), "--out", "unused"]);
+    assert_eq!(done.code, 2, "{}", done.out);
+    assert!(done.err.contains("tensor `w_re`: expected at least one sequence"), "{}", done.err);
+    assert!(done.err.contains("found shape [0, 2, 3]"), "{}", done.err);
+}
