@@ -5,10 +5,18 @@ use plumbline_conformance::examine::Record;
 use plumbline_conformance::executor::Executor;
 use plumbline_conformance::ledger::Ledger;
 
-/// Cases of a property: `PLUMBLINE_CASES` if set, else the default.
+/// Cases of a property: `PLUMBLINE_CASES` if set and not empty, else the default.
+///
+/// # Panics
+/// If that is not a number: a misspelt one would run the default and look like a long run.
 #[must_use]
 pub fn cases(default: usize) -> usize {
-    std::env::var("PLUMBLINE_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+    let text = std::env::var_os("PLUMBLINE_CASES").unwrap_or_default();
+    let text = text.to_string_lossy();
+    if text.is_empty() {
+        return default;
+    }
+    text.parse().unwrap_or_else(|_| panic!("PLUMBLINE_CASES: expected a number, found `{text}`"))
 }
 
 /// Records of generated cases on one executor, judged by the envelope alone.

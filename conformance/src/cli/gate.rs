@@ -20,6 +20,9 @@ use crate::ledger::Ledger;
 use crate::report::{Counters, Run, agreements, failure_text, verdict_table, write_json};
 use crate::strategy::Regime;
 
+/// Not clap's to read: its errors do not name the variable, and an empty one counts as set.
+const CASES: &str = "PLUMBLINE_CASES";
+
 /// Judges kernels on generated and golden cases.
 #[derive(Debug, Args)]
 #[command(
@@ -31,9 +34,9 @@ pub(super) struct Gate {
     /// Where to run them: virtual, cuda, cuda:INDEX or auto (both, where there is a device).
     #[arg(long, default_value_t = Place::Virtual)]
     device: Place,
-    /// Generated cases for each kernel.
-    #[arg(long, default_value_t = 130, env = "PLUMBLINE_CASES", value_parser = |text: &str| cases(text, 0))]
-    cases: usize,
+    /// Generated cases for each kernel. Without it the environment's PLUMBLINE_CASES, or 130 if that is unset or empty.
+    #[arg(long, value_parser = |text: &str| cases(text, 0))]
+    cases: Option<usize>,
     /// Seed of the generated cases.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -53,6 +56,15 @@ pub(super) fn cases(text: &str, least: usize) -> Result<usize, String> {
     const MOST: usize = 1_000_000;
     let wrong = || format!("expected a number from {least} to {MOST}, found `{text}`");
     text.parse().ok().filter(|n| (least..=MOST).contains(n)).ok_or_else(wrong)
+}
+
+/// The number of cases where none is given. A CI that hands on a variable which nobody set hands on an empty one.
+fn usual_cases() -> Result<usize, CliError> {
+    match std::env::var_os(CASES).filter(|text| !text.is_empty()) {
+        None => Ok(130),
+        Some(text) => cases(&text.to_string_lossy(), 0)
+            .map_err(|message| CliError::Environment { variable: CASES, message }),
+    }
 }
 
 /// Before the run, whose records would be lost after it.
@@ -77,15 +89,15 @@ fn regime(text: &str) -> Result<Regime, String> {
 impl Gate {
     pub(super) fn run(&self, out: &mut dyn Write) -> Result<Ending, CliError> {
         self.json.as_deref().map_or(Ok(()), demand_folder)?;
-        let kernels = select::kernels(&self.kernels)?;
-        let selection = select::executors(&kernels, self.device)?;
-        let ledger = Ledger::virtual_device()?;
         let campaign = Campaign {
-            cases: self.cases,
+            cases: self.cases.map_or_else(usual_cases, Ok)?,
             seed: self.seed,
             regimes: self.regime.clone(),
             golden: !self.no_golden,
         };
+        let kernels = select::kernels(&self.kernels)?;
+        let selection = select::executors(&kernels, self.device)?;
+        let ledger = Ledger::virtual_device()?;
         let records = run_with_bar(&campaign, &selection, &ledger)?;
         for not_run in &selection.not_run {
             writeln!(out, "not run: {not_run}")?;
@@ -96,32 +108,32 @@ impl Gate {
         }
         failures(out, &campaign, &selection, &ledger, &records)?;
         if let Some(path) = &self.json {
-            self.write(path, &kernels, &selection, &records)?;
+            write(path, &campaign, &kernels, &selection, &records)?;
         }
         Ok(ending(&records))
     }
+}
 
-    fn write(
-        &self,
-        path: &Path,
-        kernels: &[&Kernel],
-        selection: &Selection,
-        records: &[Record],
-    ) -> Result<(), CliError> {
-        let ptx_sha256: BTreeMap<_, _> =
-            kernels.iter().map(|k| (k.artifact.name, k.artifact.ptx_hash())).collect();
-        let run = Run {
-            schema_version: 1,
-            plumbline: env!("CARGO_PKG_VERSION"),
-            seed: self.seed,
-            cases: self.cases,
-            ptx_sha256,
-            not_run: selection.not_run.clone(),
-            counters: Counters::of(records),
-            records,
-        };
-        Ok(write_json(path, &run)?)
-    }
+fn write(
+    path: &Path,
+    campaign: &Campaign,
+    kernels: &[&Kernel],
+    selection: &Selection,
+    records: &[Record],
+) -> Result<(), CliError> {
+    let ptx_sha256: BTreeMap<_, _> =
+        kernels.iter().map(|k| (k.artifact.name, k.artifact.ptx_hash())).collect();
+    let run = Run {
+        schema_version: 1,
+        plumbline: env!("CARGO_PKG_VERSION"),
+        seed: campaign.seed,
+        cases: campaign.cases,
+        ptx_sha256,
+        not_run: selection.not_run.clone(),
+        counters: Counters::of(records),
+        records,
+    };
+    Ok(write_json(path, &run)?)
 }
 
 /// One text a failing executor: its first failing case, made small.

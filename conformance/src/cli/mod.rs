@@ -89,6 +89,11 @@ enum CliError {
         found: String,
         known: String,
     },
+    #[error("{variable}: {message}")]
+    Environment {
+        variable: &'static str,
+        message: String,
+    },
     #[error("{file}: {message}")]
     File {
         file: PathBuf,

@@ -181,9 +181,14 @@ fn element_ratio(got: f64, value: f64, envelope: f64) -> f64 {
     if distance == 0.0 { 0.0 } else { distance / envelope }
 }
 
-/// A number of cases from the environment, or the default.
+/// A number of cases from the environment, or the default where there is none or an empty one.
 pub(crate) fn cases(default: usize) -> usize {
-    std::env::var("PLUMBLINE_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+    let text = std::env::var_os("PLUMBLINE_CASES").unwrap_or_default();
+    let text = text.to_string_lossy();
+    if text.is_empty() {
+        return default;
+    }
+    text.parse().unwrap_or_else(|_| panic!("PLUMBLINE_CASES: expected a number, found `{text}`"))
 }
 
 pub(crate) fn median(values: &mut [f64]) -> f64 {
