@@ -6,7 +6,7 @@ mod support;
 
 use ndarray::ArrayD;
 use plumbline_fixtures::{Kind, Tensor, TensorFile};
-use support::{case_of, plumbline};
+use support::{case_of, golden, plumbline, scratch};
 
 /// What `oracle` writes for a case.
 fn truth_of(case: &str, out: &str) -> TensorFile {
@@ -47,4 +47,52 @@ fn an_empty_complex_scan_is_refused_under_the_names_of_its_file() {
     assert_eq!(done.code, 2, "{}", done.out);
     assert!(done.err.contains("tensor `w_re`: expected at least one sequence"), "{}", done.err);
     assert!(done.err.contains("found shape [0, 2, 3]"), "{}", done.err);
+}
+
+#[test]
+fn kinds_that_contradict_each_other_are_named() {
+    let (_folder, path) = scratch("case.safetensors");
+    let mut case = TensorFile::read(golden("rglru_v06_init_len3_h0_reset")).unwrap();
+    let (path, other) = (path.to_str().unwrap(), golden("samu_v01_init_len1"));
+    let oracle = |case: &TensorFile, more: &[&str]| {
+        case.write(path).unwrap();
+        plumbline(&[&["oracle", "--case", path, "--out", "/dev/null"], more].concat())
+    };
+    let refused = |case: &TensorFile, more: &[&str], message: &str| {
+        let done = oracle(case, more);
+        assert_eq!((done.code, done.err), (2, format!("error: {path}: {message}\n")));
+    };
+    case.set_metadata("kind", "samu");
+    let message =
+        "expected a case of kind samu, as its metadata say, found the tensors of kind rglru_projected";
+    refused(&case, &[], message);
+    let message = "expected a case of kind rglru_logits, as asked for, found kind samu in its metadata";
+    refused(&case, &["--kind", "rglru_logits"], message);
+    let done = plumbline(&["check", "--case", &other, "--actual", path, "--kind", "scan"]);
+    let message = "expected a case of kind scan, as asked for, found kind samu in its metadata";
+    assert_eq!((done.code, done.err), (2, format!("error: {other}: {message}\n")));
+    case.set_metadata("kind", "the first of a series");
+    let message = "expected a case of kind scan, as asked for, found the tensors of kind rglru_projected";
+    refused(&case, &["--kind", "scan"], message);
+    assert!(oracle(&case, &[]).out.starts_with("rglru_projected, "));
+    case.remove("x");
+    let done = oracle(&case, &["--kind", "rglru_projected"]);
+    assert!(done.err.contains("tensor `x`: expected it to be present"), "{}", done.err);
+}
+
+#[test]
+fn metadata_choose_where_weights_stand_beside_logits() {
+    let (_folder, path) = scratch("case.safetensors");
+    let mut case = TensorFile::read(golden("rglru_v06_init_len3_h0_reset")).unwrap();
+    let path = path.to_str().unwrap();
+    case.set_metadata("kind", "rglru_logits");
+    case.write(path).unwrap();
+    let oracle =
+        |more: &[&str]| plumbline(&[&["oracle", "--case", path, "--out", "/dev/null"], more].concat());
+    assert!(oracle(&[]).out.starts_with("rglru_logits, "));
+    assert!(oracle(&["--kind", "rglru_projected"]).out.starts_with("rglru_projected, "));
+    case.remove("a_gate_logits");
+    case.write(path).unwrap();
+    let done = oracle(&[]);
+    assert!(done.err.contains("found the tensors of kind rglru_projected"), "{}", done.err);
 }

@@ -35,8 +35,8 @@ pub(super) struct Check {
     /// exponentials by the hardware's ex2.
     #[arg(long, value_enum, default_value = "f32")]
     plan: Plan,
-    /// Kind of the case, where its names leave a choice: rglru_projected, rglru_logits, rglru_complex,
-    /// rglru_complex_logits, samu, scan or scan_complex.
+    /// Kind of the case, where its metadata and its names leave a choice: rglru_projected, rglru_logits,
+    /// rglru_complex, rglru_complex_logits, samu, scan or scan_complex.
     #[arg(long)]
     kind: Option<Kind>,
     /// Demand every output: one that is missing is not judged, and the exit code 4.

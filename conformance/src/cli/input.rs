@@ -58,11 +58,8 @@ pub(super) fn case(path: &Path, problem: &Problem, plan: Plan, out: &mut dyn Wri
 }
 
 /// Reads a case file: its kind, and the problem it holds.
-pub(super) fn read(path: &Path, kind: Option<Kind>) -> Result<(Kind, Problem), CliError> {
+pub(super) fn read(path: &Path, asked: Option<Kind>) -> Result<(Kind, Problem), CliError> {
     let file = TensorFile::read(path)?;
-    let kind = match kind {
-        Some(kind) => kind,
-        None => Kind::recognise(&file)?,
-    };
+    let kind = Kind::of_file(&file, asked)?;
     Ok((kind, problem_from_file(&file, kind)?))
 }

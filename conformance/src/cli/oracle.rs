@@ -34,8 +34,8 @@ pub(super) struct Oracle {
     /// File to write.
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
-    /// Kind of the case, where its names leave a choice: rglru_projected, rglru_logits, rglru_complex,
-    /// rglru_complex_logits, samu, scan or scan_complex.
+    /// Kind of the case, where its metadata and its names leave a choice: rglru_projected, rglru_logits,
+    /// rglru_complex, rglru_complex_logits, samu, scan or scan_complex.
     #[arg(long)]
     kind: Option<Kind>,
     /// Take the case as a kernel of this plan does: inputs rounded to its storage type, its envelopes. Without it the
