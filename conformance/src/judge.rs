@@ -1,5 +1,6 @@
 //! From truth and outcome to a verdict: shape first, then what was not written, then what is not finite, then how far; what is allowed is left to `budget`.
 
+use plumbline_fixtures::same_shape;
 use plumbline_reference::{Bound, Quantity, Truth};
 use serde::Serialize;
 
@@ -115,7 +116,7 @@ fn compare(
     })?;
     let name = output.name();
     let computed = &output.computed;
-    if computed.shape != expected.value.shape() || computed.values.len() != expected.value.len() {
+    if !same_shape(&computed.shape, expected.value.shape()) || computed.values.len() != expected.value.len() {
         return Err(format!(
             "{name}: expected shape {:?}, found {:?}",
             output.shape(expected.value.shape()),

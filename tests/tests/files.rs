@@ -5,8 +5,8 @@
 mod support;
 
 use ndarray::ArrayD;
-use plumbline_fixtures::{Kind, Tensor, TensorFile};
-use support::{case_of, golden, plumbline, scratch};
+use plumbline_fixtures::{Dtype, Kind, Tensor, TensorFile};
+use support::{case_of, golden, outputs_of, plumbline, scratch};
 
 /// What `oracle` writes for a case.
 fn truth_of(case: &str, out: &str) -> TensorFile {
@@ -95,4 +95,47 @@ fn metadata_choose_where_weights_stand_beside_logits() {
     case.write(path).unwrap();
     let done = oracle(&[]);
     assert!(done.err.contains("found the tensors of kind rglru_projected"), "{}", done.err);
+}
+
+/// Exporters give a scalar an axis, or take it away.
+#[test]
+fn a_scalar_may_have_an_axis() {
+    let name = "samu_v05_init_first_h0";
+    let (folder, path) = scratch("case.safetensors");
+    let (path, out) = (path.to_str().unwrap(), folder.path().join("out.safetensors"));
+    let out = out.to_str().unwrap();
+    let check = |case: &str| plumbline(&["check", "--case", case, "--actual", out, "--all"]);
+    let scalars = ["phase_amplitude", "radial_amplitude", "dphase_amplitude", "dradial_amplitude"];
+    let mut file = TensorFile::read(golden(name)).unwrap();
+    let reshaped = |file: &mut TensorFile, shape: &[usize]| {
+        for name in scalars {
+            let bytes = file.require(name).unwrap().bytes().to_vec();
+            file.insert(name, Tensor::from_bytes(Dtype::F64, shape, bytes).unwrap());
+        }
+    };
+    reshaped(&mut file, &[1]);
+    file.write(path).unwrap();
+    file.write(out).unwrap();
+    for case in [path, &golden(name)] {
+        let done = check(case);
+        assert_eq!((done.code, done.err.as_str()), (0, ""), "{}", done.out);
+    }
+    let scalar = ArrayD::from_elem(vec![1], 7.0);
+    file.insert("dphase_amplitude", Tensor::from_f64(&scalar));
+    file.write(out).unwrap();
+    let done = check(path);
+    assert_eq!(done.code, 1, "{}", done.err);
+    assert!(done.out.contains("wrong   dphase_amplitude[0]: got 7e0"), "{}", done.out);
+
+    let mut outputs = outputs_of(name);
+    outputs.insert("dphase_amplitude", Tensor::from_f64(&scalar.insert_axis(ndarray::Axis(0))));
+    outputs.write(out).unwrap();
+    let done = check(path);
+    assert!(done.out.contains("dphase_amplitude: expected shape [], found [1, 1]"), "{}", done.out);
+    TensorFile::read(golden(name)).unwrap().write(out).unwrap();
+    assert_eq!(check(path).code, 0, "a case with an axis, outputs without");
+    reshaped(&mut file, &[1, 1]);
+    file.write(path).unwrap();
+    let done = check(path);
+    assert!(done.err.contains("tensor `phase_amplitude`: expected shape [], found [1, 1]"), "{}", done.err);
 }
