@@ -36,12 +36,18 @@ impl Number {
 pub(crate) struct Machine {
     rounder: Rounder,
     state: Cell<u64>,
+    performed: Cell<u64>,
 }
 
 impl Machine {
     pub(crate) fn new(rounder: Rounder) -> Self {
         let seed = if let Rounder::Random(seed) = rounder { seed } else { 0 };
-        Self { rounder, state: Cell::new(seed) }
+        Self { rounder, state: Cell::new(seed), performed: Cell::new(0) }
+    }
+
+    /// Roundings so far.
+    pub(crate) fn performed(&self) -> u64 {
+        self.performed.get()
     }
 
     /// The sum of two numbers of the format. It is off by no more than the smaller of the two, as the other
@@ -62,6 +68,8 @@ impl Machine {
         if rounding.unit == 0.0 || result.seen == 0.0 || !result.seen.is_finite() {
             return result;
         }
+        let number = self.performed.get();
+        self.performed.set(number + 1);
         let seen = match self.rounder {
             Rounder::Nearest => nearest(result.seen, rounding),
             Rounder::Random(_) => self.disturbed(result.seen, 2.0 * self.draw() - 1.0, rounding, units),
@@ -71,6 +79,8 @@ impl Machine {
                 let side = if result.seen < result.exact { -1.0 } else { 1.0 };
                 self.disturbed(result.seen, side * result.seen.signum(), rounding, units)
             }
+            Rounder::Only(only) if only == number => self.disturbed(result.seen, 1.0, rounding, units),
+            Rounder::Only(_) => result.seen,
         };
         Number { seen, ..result }
     }

@@ -35,6 +35,7 @@ use ndarray::{ArrayD, IxDyn};
 use crate::plan::{Rounding, RoundingPlan};
 use crate::problem::Problem;
 use crate::truth::Tensors;
+use machine::Machine;
 
 pub use twist::Twist;
 
@@ -51,6 +52,8 @@ pub enum Rounder {
     Down,
     /// Moved by the whole allowance away from what would stand there without any rounding.
     Away,
+    /// Exact, but for the rounding of this number, counted from 0: moved by the whole allowance away from zero.
+    Only(u64),
 }
 
 /// The order of association of scans and sums.
@@ -117,12 +120,28 @@ impl Staging {
 /// Runs the simulation: every output and gradient, as the kernel holds it before it is stored in any narrower format.
 #[must_use]
 pub fn simulate(problem: &Problem, staging: &Staging) -> Tensors {
+    run(problem, staging, &Machine::new(staging.rounder))
+}
+
+/// How many roundings the simulation performs.
+///
+/// With [`Rounder::Only`] the effect of each of them can be told apart. Their magnitudes add up, to first order, to the
+/// error of a kernel whose every rounding goes the worst way for one element, and no envelope that holds for every kernel
+/// of the plan can be smaller.
+#[must_use]
+pub fn roundings(problem: &Problem, staging: &Staging) -> u64 {
+    let machine = Machine::new(Rounder::Only(u64::MAX));
+    run(problem, staging, &machine);
+    machine.performed()
+}
+
+fn run(problem: &Problem, staging: &Staging, machine: &Machine) -> Tensors {
     let staging = &Staging { plan: staging.followed(), order: staging.arranged(), ..*staging };
     Tensors::new(match problem {
-        Problem::Rglru(problem) => rglru::run(problem, staging),
-        Problem::Scan(problem) => scan_family::run(problem, staging),
-        Problem::RglruComplex(problem) => rglru_complex::run(problem, staging),
-        Problem::Samu(problem) => samu::run(problem, staging),
+        Problem::Rglru(problem) => rglru::run(problem, staging, machine),
+        Problem::Scan(problem) => scan_family::run(problem, staging, machine),
+        Problem::RglruComplex(problem) => rglru_complex::run(problem, staging, machine),
+        Problem::Samu(problem) => samu::run(problem, staging, machine),
     })
 }
 

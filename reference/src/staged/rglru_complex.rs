@@ -49,8 +49,7 @@ struct Turned {
     w: Complex,
 }
 
-pub(crate) fn run(problem: &Problem, staging: &Staging) -> Vec<(Quantity, ArrayD<f64>)> {
-    let machine = &Machine::new(staging.rounder);
+pub(crate) fn run(problem: &Problem, staging: &Staging, machine: &Machine) -> Vec<(Quantity, ArrayD<f64>)> {
     let unit = &Unit { machine, staging };
     let bare = &Staging { plan: RoundingPlan { boundary: None, ..staging.plan }, ..*staging };
     let gates = &Unit { machine, staging: bare };

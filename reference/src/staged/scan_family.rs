@@ -11,8 +11,8 @@ use crate::plan::Rounding;
 use crate::scan::{Field, Input, Problem};
 use crate::truth::Quantity;
 
-pub(crate) fn run(problem: &Problem, staging: &Staging) -> Vec<(Quantity, ArrayD<f64>)> {
-    let kernel = Kernel { problem, staging, machine: &Machine::new(staging.rounder) };
+pub(crate) fn run(problem: &Problem, staging: &Staging, machine: &Machine) -> Vec<(Quantity, ArrayD<f64>)> {
+    let kernel = Kernel { problem, staging, machine };
     match problem.inputs().field {
         Field::Real => kernel.run::<Number>(),
         Field::Complex => kernel.run::<Pair<Number>>(),

@@ -226,5 +226,6 @@ fn rounder_name(rounder: Rounder) -> &'static str {
         Rounder::Up => "up",
         Rounder::Down => "down",
         Rounder::Away => "away",
+        Rounder::Only(_) => "only one",
     }
 }

@@ -1,7 +1,9 @@
-//! Constant inputs: every addition of a long sum rounds the same way, so a bound that counts on independence must see it.
+//! Constant inputs: every addition of a long sum, and every step of a scan, rounds the same way; a bound that counts on
+//! independence must see it.
 
 use ndarray::{Array1, Array2, Array3};
 use plumbline_reference::rglru::{Gates, Inputs, Problem, solve};
+use plumbline_reference::scan;
 use plumbline_reference::staged::{Staging, simulate};
 use plumbline_reference::{Quantity, RoundingPlan};
 
@@ -90,6 +92,34 @@ fn sequential_sums_over_equal_sequences_stay_inside() {
         inputs.dlast = Array2::zeros((batch, 2));
         assert_inside(&Problem::new(inputs).unwrap(), &format!("{batch} sequences of {length}"));
     }
+}
+
+/// With nothing written, each step of a slow decay takes 5.4 places from a state, and rounds off the same 0.4.
+#[test]
+fn a_state_left_alone_rounds_one_way() {
+    let (steps, h0, u) = (4096, 0.9f32, f64::from(f32::EPSILON / 2.0));
+    let decay = 1.0 - 3.0 * f32::EPSILON;
+    let problem = scan::Problem::new(scan::Inputs {
+        field: scan::Field::Real,
+        a: Array3::from_elem((1, steps, 1), f64::from(decay)),
+        w: Array3::zeros((1, steps, 1)),
+        h0: Some(Array2::from_elem((1, 1), f64::from(h0))),
+        dy: Array3::zeros((1, steps, 1)),
+        dlast: Array2::ones((1, 1)),
+    })
+    .unwrap();
+    let truth = scan::solve(&problem, &RoundingPlan::f32());
+    let last = truth.get(Quantity::Last).unwrap();
+    let kernel = (0..steps).fold(h0, |h, _| decay * h);
+    let error = (f64::from(kernel) - last.value[[0, 0]]).abs();
+    let independent = 6.0 * (steps as f64).sqrt() * u * last.value[[0, 0]];
+    println!(
+        "{:.2} of six root-sum-squares, {:.2} of the envelope",
+        error / independent,
+        error / last.envelope[[0, 0]]
+    );
+    assert!(error > 2.0 * independent);
+    assert!(error <= last.envelope[[0, 0]]);
 }
 
 fn assert_inside(problem: &Problem, context: &str) {

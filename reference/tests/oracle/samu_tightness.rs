@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use crate::samu_support::{Regime, problem};
 use crate::support::{median, ratio};
+use crate::worst::declared;
 use plumbline_reference::samu::{Problem, solve};
 use plumbline_reference::staged::{Order, Rounder, Staging, simulate};
-use plumbline_reference::{Bound, Bounded, Chain, Quantity, Rounding, RoundingPlan};
-use rayon::prelude::*;
+use plumbline_reference::{Bound, Chain, Quantity, RoundingPlan};
 
 /// States on the kink of the ReLU are met, and counted.
 #[test]
@@ -38,18 +38,8 @@ fn declared_chains_of_additions_hold() {
     }
 }
 
-/// The plan of a kernel that sums in this order, and says so.
-fn plan_of(order: Order) -> RoundingPlan {
-    let plan = RoundingPlan::f32().with_chain(match order {
-        Order::Serial | Order::Grouped(..) => Chain::Terms,
-        Order::Chunked(size) => Chain::Blocked(size),
-        Order::Tree => Chain::Tree,
-    });
-    RoundingPlan { projection: plan.reduce, ..plan }
-}
-
 fn ratios(problem: &Problem, order: Order) -> Vec<(Quantity, f64)> {
-    let plan = plan_of(order);
+    let plan = declared(&RoundingPlan::f32(), order);
     let outcome = simulate(&problem.clone().into(), &Staging { order, ..Staging::new(plan) });
     solve(problem, &plan)
         .iter()
@@ -92,100 +82,5 @@ fn the_best_kernel_uses_a_good_part_of_the_envelope() {
     for (quantity, median) in medians(&regimes, &[1, 8, 24], 32, 6) {
         println!("{:17} median {median:.4}", quantity.name());
         assert!(median > demanded(quantity), "{}: median {median}", quantity.name());
-    }
-}
-
-/// Which stages count in full and which as independent; each is one plan, and the other stages are exact in it.
-struct Split {
-    name: &'static str,
-    full: RoundingPlan,
-    independent: RoundingPlan,
-}
-
-fn splits(plan: &RoundingPlan) -> [Split; 4] {
-    let (exact, mut projections) = (Rounding::EXACT, plan.projection);
-    projections.rounding = exact;
-    let mut sums = plan.reduce;
-    sums.rounding = exact;
-    // The scan, the products and the long sums are exact here, and alone are not below.
-    let stages = RoundingPlan { carry: exact, products: exact, reduce: sums, ..*plan };
-    let without_projections = RoundingPlan { projection: projections, ..stages };
-    let scans = RoundingPlan { gates: exact, decay: exact, norm: exact, projection: projections, ..*plan };
-    [
-        Split { name: "scans and sums", full: stages, independent: scans },
-        Split {
-            name: "projections too",
-            full: without_projections,
-            independent: RoundingPlan { projection: plan.projection, ..scans },
-        },
-        Split {
-            name: "all but parameters",
-            full: RoundingPlan { decay: exact, ..without_projections },
-            independent: RoundingPlan { gates: exact, norm: exact, ..*plan },
-        },
-        Split { name: "everything", full: RoundingPlan::exact(), independent: *plan },
-    ]
-}
-
-/// Kernels that err at random, from which the deviation of each element is taken.
-const DRAWS: u64 = 24;
-
-/// The largest ratio in a tensor under today's envelope, and under the best that independence could give: six root-sum-squares
-/// of all allowances, each with what it really does in this very order (the random rounder is uniform, so its deviation is
-/// `1 / sqrt(3)` of them), on top of what is counted in full.
-fn ideal(problem: &Problem, order: Order, wanted: &[Quantity]) -> Vec<(Quantity, &'static str, f64)> {
-    let plan = plan_of(order);
-    let run =
-        |plan, rounder| simulate(&problem.clone().into(), &Staging { order, rounder, ..Staging::new(plan) });
-    let (truth, seen) = (solve(problem, &plan), run(plan, Rounder::Nearest));
-    let mut ratios = Vec::new();
-    for &quantity in wanted {
-        ratios.push((quantity, "today", ratio(seen.get(quantity).unwrap(), truth.get(quantity).unwrap())));
-    }
-    for Split { name, full, independent } in splits(&plan) {
-        let full = solve(problem, &full);
-        let random: Vec<_> = (0..DRAWS).map(|draw| run(independent, Rounder::Random(draw))).collect();
-        for &quantity in wanted {
-            let (today, full) = (truth.get(quantity).unwrap(), full.get(quantity).unwrap());
-            let mut square = &today.value * 0.0;
-            for kernel in &random {
-                square += &(kernel.get(quantity).unwrap() - &today.value).powi(2);
-            }
-            let root = square.mapv(|square| 6.0 * (3.0 * square / DRAWS as f64).sqrt());
-            let mut envelope = root + &full.envelope;
-            envelope.zip_mut_with(&today.envelope, |best, &today| *best = best.min(today));
-            let best = Bounded { envelope, ..today.clone() };
-            ratios.push((quantity, name, ratio(seen.get(quantity).unwrap(), &best)));
-        }
-    }
-    ratios
-}
-
-#[test]
-#[ignore = "prints what docs/src/envelope.md says on independence; a minute"]
-fn what_independence_could_give() {
-    let wanted = [
-        Quantity::Delta,
-        Quantity::DphaseDirection,
-        Quantity::DradialDirection,
-        Quantity::DphaseAmplitude,
-        Quantity::DradialAmplitude,
-    ];
-    let regimes = [Regime::Init, Regime::NearOne, Regime::Forgetful, Regime::Saturated];
-    let drafts: Vec<_> = regimes
-        .into_iter()
-        .flat_map(|regime| [8, 24, 100].map(|length| (regime, length)))
-        .flat_map(|draft| (0..6).map(move |seed| (draft, seed)))
-        .collect();
-    let judge = |((regime, length), seed): ((Regime, usize), u64)| {
-        let order = [Order::Serial, Order::Chunked(16), Order::Tree][usize::try_from(seed % 3).unwrap()];
-        ideal(&problem(regime, seed, (2, length, 64)), order, &wanted)
-    };
-    let mut all: BTreeMap<_, Vec<f64>> = BTreeMap::new();
-    for (quantity, name, ratio) in drafts.into_par_iter().flat_map_iter(judge).collect::<Vec<_>>() {
-        all.entry((quantity, name)).or_default().push(ratio);
-    }
-    for ((quantity, name), mut values) in all {
-        println!("{:17} {name:18} median {:.4}", quantity.name(), median(&mut values));
     }
 }

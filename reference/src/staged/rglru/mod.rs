@@ -36,8 +36,7 @@ struct Channel<'a> {
     sp: Number,
 }
 
-pub(crate) fn run(problem: &Problem, staging: &Staging) -> Vec<(Quantity, ArrayD<f64>)> {
-    let machine = &Machine::new(staging.rounder);
+pub(crate) fn run(problem: &Problem, staging: &Staging, machine: &Machine) -> Vec<(Quantity, ArrayD<f64>)> {
     let unit = &Unit { machine, staging };
     let shape = problem.shape();
     let logits = logits(problem, unit);

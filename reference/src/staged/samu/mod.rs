@@ -16,8 +16,7 @@ use unit::{Curve, Direction, Mode, Unit};
 
 type Complex = Pair<Number>;
 
-pub(crate) fn run(problem: &Problem, staging: &Staging) -> Vec<(Quantity, ArrayD<f64>)> {
-    let machine = &Machine::new(staging.rounder);
+pub(crate) fn run(problem: &Problem, staging: &Staging, machine: &Machine) -> Vec<(Quantity, ArrayD<f64>)> {
     let kernel = Kernel::new(problem, Unit { machine, staging });
     let rows: Vec<_> = (0..problem.shape().batch).map(|row| kernel.row(row)).collect();
     let mut entries = kernel.outputs(&rows);
